@@ -8,4 +8,7 @@ namespace jaxscope {
 /// function is traced. The thread's; 0: none.
 std::uint64_t& jitted_scope();
 
+/// Are JAX's own jitted functions operations one by one (jax.disable_jit)? The thread's.
+bool& jit_disabled();
+
 }  // namespace jaxscope

@@ -29,13 +29,13 @@ std::vector<std::string> listed(const char* text) {
 
 /// Writes the name of each child, then the child.
 struct Describer : Visitor {
-    Describer(const TreeType& t, TreeWriter& writer) : Visitor{on_child}, type(t), w(writer) {
+    Describer(const TreeType& t, TreeWriter& writer, const TreeType* leaf) : Visitor{on_child}, type(t), w(writer), leaf(leaf) {
         if (t.list) names = listed(t.list());
     }
     static void on_child(Visitor& visitor, void* value, const TreeType& type) {
         auto& self = static_cast<Describer&>(visitor);
         self.name_child();
-        describe({value, &type}, self.w);
+        describe({value, &type}, self.w, self.leaf);
     }
     void name_child() {
         const std::size_t i = n++;
@@ -64,6 +64,7 @@ struct Describer : Visitor {
     }
     const TreeType& type;
     TreeWriter& w;
+    const TreeType* leaf;
     std::vector<std::string> names;
     std::size_t n = 0;
 };
@@ -85,12 +86,13 @@ void open(const void* value, const TreeType& t, const Describer& children, TreeW
 
 }  // namespace
 
-void describe(const Description& d, TreeWriter& w) {
+void describe(const Description& d, TreeWriter& w, const TreeType* leaf) {
     const TreeType& t = *d.type;
+    if (&t == leaf) return w.leaf();
     if (t.kind == TypeKind::leaf) return static_cast<const Array*>(d.value)->has_value() ? w.leaf() : w.none();
     if (t.kind == TypeKind::fixed) return w.fixed(d.value, *t.fixed);
     if (t.kind == TypeKind::optional && t.count(d.value) == 0) return w.none();
-    Describer children(t, w);
+    Describer children(t, w, leaf);
     if (t.kind != TypeKind::optional) open(d.value, t, children, w);
     t.children(const_cast<void*>(d.value), children);  // walks alone: nothing is written
     if (t.kind != TypeKind::optional) w.close();

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <set>
 
+#include <jaxscope/tree_map.h>
+
 #include "base/error.h"
 #include "pytree/line_difference.h"
 #include "pytree/tree.h"
@@ -77,13 +79,23 @@ void structure_differences(std::vector<std::string>& out, const TreeNode& prefix
     }
 }
 
-void trees_differ(const PyTreeDef& a, const PyTreeDef& b, const char* name, const Where& where) {
+void trees_differ(const PyTreeDef& a, const PyTreeDef& b, const char* name, const Where& where, bool leaves_are_prefixes) {
     std::vector<TreeNode::Key> path;
     std::vector<std::string> found;
-    structure_differences(found, *a.node(), *b.node(), path, std::string(name) + " tree", "jaxlib._jax.ArrayImpl", false);
+    structure_differences(found, *a.node(), *b.node(), path, std::string(name) + " tree", "jaxlib._jax.ArrayImpl", leaves_are_prefixes);
     throw Error(ErrorCode::BadUsage, found.empty() ? "trees differ: " + a.str() + " and " + b.str() : found.front())
         .at({where.file, where.line, 0})
         .advise("give trees of one structure: jax::tree_structure(t) prints that of each");
+}
+
+void Side::differ() const { trees_differ(make_tree(first), make_tree(other), "tree_map", where, true); }
+void check_only_nodes(const PyTreeDef& tree, std::size_t nodes, const Where& where) {
+    if (nodes == tree.num_leaves()) return;
+    throw Error(ErrorCode::BadUsage,
+                fmt::format("tree_flatten: {} of the tree's {} leaves are arrays outside of the nodes that is_leaf names",
+                            tree.num_leaves() - nodes, tree.num_leaves()))
+        .at({where.file, where.line, 0})
+        .advise("tree_leaves(t, is_leaf<Node>()) gives the nodes alone, tree_map calls its function with both");
 }
 
 }  // namespace jaxscope::jax::detail

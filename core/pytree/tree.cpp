@@ -269,6 +269,11 @@ PyTreeDef make_tree(const Description& d) {
     describe(d, m);
     return PyTreeDef(m.take());
 }
+PyTreeDef make_tree(const Description& d, const TreeType* leaf) {
+    Maker m;
+    describe(d, m, leaf);
+    return PyTreeDef(m.take());
+}
 PyTreeDef make_tree(const void* value, void (*describe)(const void* value, TreeWriter& w)) {
     Maker m;
     describe(value, m);
@@ -372,6 +377,13 @@ std::string KeyEntry::str() const {
 bool operator==(const PyTreeDef& a, const PyTreeDef& b) {
     if (!a.tree_ || !b.tree_) return a.tree_ == b.tree_;
     return detail::same(*a.tree_, *b.tree_);
+}
+bool treedef_is_leaf(const PyTreeDef& tree) { return tree.node() && tree.node()->kind == detail::Kind::leaf; }
+PyTreeDef treedef_tuple(const std::vector<PyTreeDef>& trees) { return detail::tuple_of_trees(trees); }
+void detail::refuse_transpose(const PyTreeDef& given, const PyTreeDef& wanted, const Where& where) {
+    throw Error(ErrorCode::TypeMismatch, "Mismatch\n" + given.str() + "\n != \n" + wanted.str())
+        .at({where.file, where.line, 0})
+        .advise("the tree to transpose has outer's structure, with inner's in the place of each leaf");
 }
 std::ostream& operator<<(std::ostream& out, const PyTreeDef& d) { return out << d.str(); }
 

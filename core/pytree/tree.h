@@ -26,8 +26,8 @@ public:
 protected:
     ~TreeWriter() = default;
 };
-/// Writes the tree of a value by its type.
-void describe(const Description& d, TreeWriter& w);
+/// Writes the tree of a value by its type. `leaf`: nodes of this type are leaves, arrays even without a value.
+void describe(const Description& d, TreeWriter& w, const TreeType* leaf = nullptr);
 /// The tree that `describe` writes of something else.
 PyTreeDef make_tree(const void* value, void (*describe)(const void* value, TreeWriter& w));
 

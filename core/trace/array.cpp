@@ -54,6 +54,7 @@ const ArrayPtr& elements(const Node& n) {
 void give_away(const Node& n, const Where& where) {
     auto& node = const_cast<Node&>(n);
     node.array.reset();
+    node.shards.reset();
     node.where = where;
 }
 

@@ -13,6 +13,7 @@
 
 #include "base/error.h"
 #include "ir/builder.h"
+#include "lax/jitted_scope.h"
 #include "lax/ops.h"
 #include "lax/primitives.h"
 #include "pytree/tree.h"
@@ -257,13 +258,70 @@ std::vector<Array> while_loop_of(Call& condition, Call& body, const std::vector<
     return step.results(bind_primitive(kWhile, joined(c.traced.consts, step.consts, step.state), make_params(p), body.where));
 }
 
+// ---- Under jax.disable_jit: the functions themselves, in turn.
+
+Array stacked(const std::vector<Array>& rows, const Where& where) {
+    std::vector<Array> parts;
+    for (const Array& a : rows) parts.push_back(lax::expand_dims(Operand(a, where.file, where.line, where.function), 0));
+    return lax::concatenate(parts, 0, where);
+}
+std::vector<Array> scan_in_turn(Call& body, std::vector<Array> state, const std::vector<Array>& xs, const lax::ScanOptions& options) {
+    const Where& where = body.where;
+    const std::int64_t length = xs.empty() ? options.length : xs.front().shape(0);
+    if (length < 0) throw Error(ErrorCode::BadUsage, "scan got no values to scan over and `length` not provided.");
+    if (length == 0)
+        throw Error(ErrorCode::BadUsage, "zero-length scan is not supported in disable_jit() mode because the output type is unknown.");
+    std::vector<std::vector<Array>> rows;
+    for (std::int64_t k = 0; k < length; ++k) {
+        std::vector<Array> in = state, out;
+        for (const Array& x : xs)
+            in.push_back(
+                lax::index_in_dim(Operand(x, where.file, where.line, where.function), options.reverse ? length - 1 - k : k, 0, false));
+        body.run(in.data(), out);
+        rows.resize(out.size() - state.size());
+        for (std::size_t i = 0; i < rows.size(); ++i) rows[i].push_back(out[state.size() + i]);
+        state.assign(out.begin(), out.begin() + static_cast<std::ptrdiff_t>(state.size()));
+    }
+    for (std::vector<Array>& each : rows) {
+        if (options.reverse) std::reverse(each.begin(), each.end());
+        state.push_back(stacked(each, where));
+    }
+    return state;
+}
+/// None: whether to go on isn't known.
+std::optional<std::vector<Array>> while_in_turn(Call& condition, Call& body, std::vector<Array> state) {
+    for (;;) {
+        std::vector<Array> go_on, next;
+        condition.run(state.data(), go_on);
+        if (go_on.size() != 1 || !known_elements(*go_on[0].node())) return {};
+        if (!static_cast<bool>(concrete(known_elements(*go_on[0].node())))) return state;
+        body.run(state.data(), next);
+        state = std::move(next);
+    }
+}
+/// The branch to take, where that is known.
+Call* known_branch(const Operand& index, const std::vector<Call*>& branches, bool boolean) {
+    const Array which = apply1({index}, [](Builder&, const Values& v) { return v[0]; });
+    const ArrayPtr known = known_elements(*which.node());
+    if (!known) return nullptr;
+    const Array value = concrete(known);
+    if (boolean) return branches[static_cast<bool>(value) ? 1 : 0];
+    const auto last = static_cast<std::int64_t>(branches.size()) - 1;
+    return branches[static_cast<std::size_t>(std::clamp<std::int64_t>(value.item<std::int64_t>(), 0, last))];
+}
+
 }  // namespace
 
 std::vector<Array> scan(Call& body, const std::vector<Array>& carry, const std::vector<Array>& xs, const lax::ScanOptions& options) {
-    return at_place(body.where, [&] { return scan_of(body, carry, xs, options); });
+    return at_place(body.where,
+                    [&] { return jit_disabled() ? scan_in_turn(body, carry, xs, options) : scan_of(body, carry, xs, options); });
 }
 std::vector<Array> while_loop(Call& condition, Call& body, const std::vector<Array>& init) {
-    return at_place(body.where, [&] { return while_loop_of(condition, body, init); });
+    return at_place(body.where, [&] {
+        if (jit_disabled())
+            if (std::optional<std::vector<Array>> done = while_in_turn(condition, body, init)) return *done;
+        return while_loop_of(condition, body, init);
+    });
 }
 namespace {
 /// What a branch can't be chosen by.
@@ -298,6 +356,12 @@ void refuse_no_branches(const Operand& index) {
 std::vector<Array> cond(const Operand& index, const std::vector<Call*>& branches, bool boolean) {
     refuse_choice(index, boolean);
     const std::vector<Array>& operands = at_place(index.where, [&]() -> const std::vector<Array>& { return leaves_of(*branches.front()); });
+    if (jit_disabled())
+        if (Call* taken = known_branch(index, branches, boolean)) {
+            std::vector<Array> out;
+            taken->run(operands.data(), out);
+            return out;
+        }
     if (branches.size() == 1) {
         std::vector<Array> out;
         branches.front()->run(operands.data(), out);

@@ -20,9 +20,9 @@ private:
 std::int64_t size_of_axis(const std::string& name);
 /// The precision of products that ask for none ("": none); the thread's.
 std::string& default_precision();
-/// A number for the axes in scope and the precision, 0 for neither: traces that were made under others aren't the same.
+/// A number for the axes in scope, the precision and disable_jit, 0 for none of them: traces that were made under others aren't the same.
 std::uint64_t trace_context();
-/// To be called wherever one of the two changes.
+/// To be called wherever one of them changes.
 void context_changed();
 
 }  // namespace jaxscope::jax::detail

@@ -40,6 +40,7 @@ std::string types_of(const Builder& b, const Values& v) {
 }  // namespace
 
 void refuse(const std::string& text) { throw Error(ErrorCode::TypeMismatch, text); }
+void refuse_at(const Where& where, const std::string& text) { throw Error(ErrorCode::TypeMismatch, text).at({where.file, where.line, 0}); }
 
 std::string shaped_array_text(AvalRef a) { return fmt::format("ShapedArray({}{})", long_aval(a), a->weak_type ? ", weak_type=True" : ""); }
 std::string shape_list(const std::vector<Dims>& shapes) {

@@ -9,6 +9,7 @@
 namespace jaxscope::jax::detail {
 
 [[noreturn]] void refuse(const std::string& text);
+[[noreturn]] void refuse_at(const Where& where, const std::string& text);
 /// JAX's repr of a type: "ShapedArray(float32[], weak_type=True)"
 std::string shaped_array_text(AvalRef a);
 /// "(3, 4), (4, 5)"

@@ -2,103 +2,11 @@
 #pragma once
 // Arrays of the C++ front end: one handle for values in memory and for what stands for them while a function is traced. In: numbers,
 // spans, operations of numpy.h and lax.h. Out: shapes, types, values, text. Never here: how an operation is recorded or run (core/trace).
-#include <cstdint>
-#include <initializer_list>
 #include <iosfwd>
-#include <string>
-#include <type_traits>
-#include <vector>
+
+#include <jaxscope/shape.h>
 
 namespace jaxscope::jax {
-
-/// A place in the user's program, taken where an argument of this type is left out.
-struct Where {
-    const char* file;
-    int line;
-    const char* function;
-    struct Here {};
-    constexpr Where(Here = {}, const char* f = __builtin_FILE(), int l = __builtin_LINE(), const char* fn = __builtin_FUNCTION())  // NOLINT
-        : file(f), line(l), function(fn) {}
-    constexpr Where(const char* f, int l, const char* fn) : file(f), line(l), function(fn) {}
-};
-/// An option that true or false sets, and no number: `{0, 1}` is no axis with a flag behind it.
-class Flag {
-public:
-    template <class T>
-    requires std::is_same_v<T, bool>
-    constexpr Flag(T v) : set_(v) {}                  // NOLINT(google-explicit-constructor)
-    constexpr operator bool() const { return set_; }  // NOLINT(google-explicit-constructor)
-
-private:
-    bool set_;
-};
-namespace detail {
-/// In a struct of options: no value without a name goes further than this.
-struct ByName {};
-}  // namespace detail
-
-/// Element types, by JAX's names (`numpy.h` has them as `jnp::float32`).
-enum class dtype : unsigned char {
-    bool_,
-    int2,
-    int4,
-    int8,
-    int16,
-    int32,
-    int64,
-    uint2,
-    uint4,
-    uint8,
-    uint16,
-    uint32,
-    uint64,
-    float4_e2m1fn,
-    float8_e3m4,
-    float8_e4m3,
-    float8_e4m3b11fnuz,
-    float8_e4m3fn,
-    float8_e4m3fnuz,
-    float8_e5m2,
-    float8_e5m2fnuz,
-    float8_e8m0fnu,
-    bfloat16,
-    float16,
-    float32,
-    float64,
-    complex64,
-    complex128,
-    float0,
-    key_fry,
-    key_rbg,
-    key_unsafe_rbg,
-};
-
-/// Sizes of dimensions, axes, permutations: `{2, 3}`, a number, or a vector.
-class Shape {
-public:
-    Shape() = default;
-    template <class T>
-    requires std::is_integral_v<T> Shape(T n) : sizes_{static_cast<std::int64_t>(n)} {}  // NOLINT(google-explicit-constructor)
-    Shape(std::initializer_list<std::int64_t> sizes) : sizes_(sizes) {}
-    Shape(std::vector<std::int64_t> sizes) : sizes_(static_cast<std::vector<std::int64_t>&&>(sizes)) {}  // NOLINT
-    /// Whole numbers in a row: `std::vector<int>{2, 3}`.
-    template <class R>
-    requires requires(const R& r) {
-        requires std::is_integral_v<std::remove_cvref_t<decltype(*r.data())>>;
-        requires sizeof(*r.data()) > 1;  // no text
-    }
-    Shape(const R& sizes) : sizes_(sizes.begin(), sizes.end()) {}  // NOLINT(google-explicit-constructor)
-    std::size_t size() const { return sizes_.size(); }
-    std::int64_t operator[](std::size_t i) const { return sizes_[i]; }
-    auto begin() const { return sizes_.begin(); }
-    auto end() const { return sizes_.end(); }
-    const std::vector<std::int64_t>& vector() const { return sizes_; }
-    std::string str() const;  ///< "(2, 3)"
-    friend bool operator==(const Shape&, const Shape&) = default;
-
-private:
-    std::vector<std::int64_t> sizes_;
-};
 
 namespace detail {
 class Node;
@@ -590,22 +498,6 @@ struct Position {
     requires std::is_same_v<T, Index> || std::is_same_v<T, None> || std::is_same_v<T, Ellipsis> Position(const T& i)  // NOLINT
         : at(i) {}
     Index at;
-};
-
-namespace numpy {
-/// An array of a file that NumPy wrote (`.npy`); 64-bit types become 32-bit ones as everywhere. Throws Error where it can't be read.
-Array load(const std::string& path, Where where = {});
-/// Writes `.npy`, whole or not at all; like numpy.save it adds the ending where that is missing.
-void save(const std::string& path, const Array& a, Where where = {});
-}  // namespace numpy
-
-/// Scopes in the name stack of what is traced while it lives: `jax::named_scope scope("mlp");`
-class named_scope {
-public:
-    explicit named_scope(const char* name);
-    ~named_scope();
-    named_scope(const named_scope&) = delete;
-    named_scope& operator=(const named_scope&) = delete;
 };
 
 }  // namespace jaxscope::jax

@@ -30,6 +30,13 @@ namespace jaxscope::jax::detail {
 std::vector<Array> scan(Call& body, const std::vector<Array>& carry, const std::vector<Array>& xs, const lax::ScanOptions& options);
 std::vector<Array> while_loop(Call& condition, Call& body, const std::vector<Array>& init);
 std::vector<Array> cond(const Operand& index, const std::vector<Call*>& branches, bool boolean);
+/// The result of a branch that ran: under disable_jit that is one of them.
+template <class R>
+const R& result_of(const std::vector<Call*>& calls) {
+    std::size_t k = calls.size() - 1;
+    while (k > 0 && !calls[k]->results().value) --k;
+    return *static_cast<const R*>(calls[k]->results().value);
+}
 /// Puts a call for each branch on the stack, then makes the equation; the result is as the first one's.
 template <class Args, class F, class... Rest>
 auto with_calls(const Operand& index, std::vector<Call*>& calls, const Args& args, const F& f, const Rest&... rest) {
@@ -40,7 +47,7 @@ auto with_calls(const Operand& index, std::vector<Call*>& calls, const Args& arg
             if constexpr (sizeof...(Rest) == 0) {
                 const std::vector<Array> flat = cond(index, calls, false);
                 const Array* at = flat.data();
-                return with_leaves(call.result(), at);
+                return with_leaves(result_of<typename decltype(call)::Result>(calls), at);
             } else {
                 auto out = with_calls(index, calls, args, rest...);
                 static_assert(std::is_same_v<decltype(out), typename decltype(call)::Result>, "switch_: branches return different types");
@@ -57,7 +64,7 @@ typename CallOf<F, A...>::Result with_calls_of(const Operand& index, std::vector
     if (f + 1 != end) return with_calls_of(index, calls, f + 1, end, a...);
     const std::vector<Array> flat = cond(index, calls, false);
     const Array* at = flat.data();
-    return with_leaves(call.result(), at);
+    return with_leaves(result_of<typename CallOf<F, A...>::Result>(calls), at);
 }
 [[noreturn]] void refuse_no_branches(const Operand& index);
 /// Two lists of leaves into one: what associative_scan combines with.
@@ -178,9 +185,14 @@ auto cond(const Operand& predicate, const T& on_true, const F& on_false, const A
     detail::CallOf no(on_false, a...);
     detail::CallOf yes(on_true, a...);
     static_assert(std::is_same_v<typename decltype(no)::Result, typename decltype(yes)::Result>, "cond: branches return different types");
-    const std::vector<Array> flat = detail::cond(predicate, {&no, &yes}, true);
-    const Array* at = flat.data();
-    return detail::with_leaves(yes.result(), at);
+    if constexpr (decltype(no)::callable && decltype(yes)::callable) {
+        const std::vector<detail::Call*> branches{&no, &yes};
+        const std::vector<Array> flat = detail::cond(predicate, branches, true);
+        const Array* at = flat.data();
+        return detail::with_leaves(detail::result_of<typename decltype(yes)::Result>(branches), at);
+    } else {
+        return Array();
+    }
 }
 /// Branches by number, the last one for what is beyond: `switch_(i, std::tuple(f, g, h), x...)`.
 template <class... F, class... A>

@@ -7,7 +7,7 @@
 // Arguments that aren't differentiated, functions among them, are named by number: `custom_vjp<0>(f)`; they come first in the rules.
 // Rules are traced where the function is called, once, and looked up when somebody differentiates: what they capture by reference need
 // not live longer than the call.
-#include <jaxscope/function.h>
+#include <jaxscope/abstract.h>
 
 namespace jaxscope::jax {
 
@@ -429,6 +429,54 @@ template <std::size_t... N, class F>
 auto custom_vjp(F&& f, RuleOptions options = {}, Where where = {}) {
     options.where = where;
     return CustomVjpFunction<detail::Stored<F>, N...>(static_cast<F&&>(f), options);
+}
+
+namespace detail {
+/// Cotangents as bwd gives them: a tuple, or a list; of one argument the cotangent alone.
+template <class R>
+auto cotangents(R given) {
+    if constexpr (is_tuple<R> || is_pair<R> || Sequence<R>)
+        return given;
+    else
+        return std::tuple<R>(std::move(given));
+}
+template <class F>
+struct CustomGradient {
+    using Ruled = F;
+    F f;
+    Where where;
+    template <class... A>
+    auto operator()(const A&... a) const {
+        using Both = std::remove_cvref_t<std::invoke_result_t<const F&, const RuleArgument<A>&...>>;
+        static_assert(is_pair<Both>, "custom_gradient: the function must return std::pair(result, rule)");
+        if constexpr (is_pair<Both>) return with_rule<Both>(a...);
+    }
+
+private:
+    /// The rule is traced where it is made: what it closes over are the residuals.
+    template <class Both, class... A>
+    auto with_rule(const A&... a) const {
+        using Y = typename Both::first_type;
+        using Converted = decltype(jax::closure_convert(std::declval<typename Both::second_type&>(), std::declval<Y&>(), where).first);
+        std::vector<Converted> converted;
+        const auto primal = [this](const auto&... x) { return f(x...).first; };
+        const auto forward = [&](const auto&... x) {
+            Both both = f(x...);
+            auto [rule, consts] = jax::closure_convert(both.second, both.first, where);
+            converted.assign(1, rule);
+            return std::pair<Y, std::vector<Array>>(std::move(both.first), std::move(consts));
+        };
+        const auto backward = [&](const std::vector<Array>& consts, const auto& ct) { return cotangents(converted.front()(ct, consts)); };
+        const RuleOptions names{.name = "fwd", .bwd_name = "bwd"};
+        return custom_vjp(primal, {.name = "wrapped_fun"}, where).defvjp(forward, backward, names)(a...);
+    }
+};
+}  // namespace detail
+/// `jax::custom_gradient([](Array x) { return std::pair(x * x, [=](Array ct) { return ct * x; }); })`: the result, and what gives the
+/// arguments' cotangents (one, or a tuple of as many as there are arguments). The rule holds what it needs by value.
+template <class F>
+auto custom_gradient(F&& f, Where where = {}) {
+    return detail::CustomGradient<detail::Stored<F>>{static_cast<F&&>(f), where};
 }
 
 }  // namespace jaxscope::jax

@@ -14,7 +14,7 @@ public:
     /// The function with other leaves; appends the leaves of its result.
     virtual void run(const Array* leaves, std::vector<Array>& out) = 0;
     virtual Description arguments() const = 0;  ///< of the tuple of arguments
-    virtual Description results() const = 0;    ///< after `run`
+    virtual Description results() const = 0;    ///< after `run`; before it null
     virtual void* take_results(void (**drop)(void*)) = 0;
     /// The next argument as it is kept; `is_number`: a number that became an Array.
     void argument(const void* value, const TreeType& of, bool is_static, bool is_number, const char* keyword);
@@ -188,7 +188,7 @@ public:
         append_leaves(result_, type_of<Result>(), out);
     }
     Description arguments() const override { return description<Filter>(args_); }
-    Description results() const override { return description<Filter>(*result_); }
+    Description results() const override { return {result_, &type_of<Result>()}; }
     void* take_results(void (**drop)(void*)) override {
         *drop = [](void* p) { delete static_cast<Result*>(p); };
         empty_leaves(result_, type_of<Result>());

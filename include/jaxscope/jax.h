@@ -5,7 +5,12 @@
 
 #include <jaxscope/pytree.h>
 
+#include <jaxscope/tree_map.h>
+
 #include <jaxscope/function.h>
+#include <jaxscope/products.h>
+
+#include <jaxscope/reductions.h>
 
 #include <jaxscope/jit.h>
 #include <jaxscope/numpy.h>
@@ -20,6 +25,7 @@
 #include <jaxscope/checkpoint.h>
 #include <jaxscope/collectives.h>
 #include <jaxscope/control_flow.h>
+#include <jaxscope/curves.h>
 #include <jaxscope/custom_rules.h>
 #include <jaxscope/donation.h>
 #include <jaxscope/error.h>

@@ -20,6 +20,20 @@ struct MakeJaxprOptions {
     const char* name = "<unnamed function>";
 };
 
+/// jax.disable_jit: while it lives, what this thread calls runs without jit, each operation by itself and in turn; so do the bodies of
+/// lax's scan, and of while_loop, fori_loop, cond and switch_ where what they decide by is known. Nothing is donated. pmap and what is
+/// compiled already run as ever.
+class disable_jit {
+public:
+    explicit disable_jit(Flag disable = true);
+    ~disable_jit();
+    disable_jit(const disable_jit&) = delete;
+    disable_jit& operator=(const disable_jit&) = delete;
+
+private:
+    bool before_;
+};
+
 namespace detail {
 class JitState;
 class JitHandle {
@@ -162,10 +176,9 @@ auto run_jitted(JitState& state, const F& f, const A&... a) {
         std::vector<Array> made;
         C::write(key, made, a...);
         Called r;
-        if (!jit_again(state, key, r)) {
-            C call(f, a...);
-            r = jit_call(state, call, key);
-        }
+        if (jit_again(state, key, r)) return C::filled(r.prototype, r.leaves.data());
+        C call(f, a...);
+        r = jit_call(state, call, key);
         return C::filled(r.prototype, r.leaves.data());
     }
 }

@@ -39,6 +39,7 @@ struct ExponentialSum {
     Array where = {};
 };
 Array logsumexp(const Operand& x, const ExponentialSum& over = {});
+Array logmeanexp(const Operand& x, const Reduction& over = {});  ///< of `over` the axis, keepdims and where count
 struct OneHot {
     AsType dtype = {};  ///< none: float32
     std::int64_t axis = -1;

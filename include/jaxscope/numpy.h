@@ -64,7 +64,8 @@ dtype result_type(const T&... of) {
     return detail::result_type({detail::TypeSource(of)...});
 }
 dtype promote_types(dtype a, dtype b);
-inline constexpr double pi = 3.141592653589793, e = 2.718281828459045;
+inline constexpr double pi = 3.141592653589793, e = 2.718281828459045, euler_gamma = 0.5772156649015329;
+inline constexpr None newaxis{};
 inline constexpr double inf = __builtin_huge_val();
 inline const double nan = __builtin_nan("");
 
@@ -156,23 +157,9 @@ Array copysign(const Operand& x, const Operand& y);
 Array nextafter(const Operand& x, const Operand& y);
 Array heaviside(const Operand& x, const Operand& y);
 Array hypot(const Operand& x, const Operand& y);
+Array float_power(const Operand& x, const Operand& y);
 Array kron(const Operand& x, const Operand& y);
 Array cross(const Operand& x, const Operand& y);
-/// `mode`: "full", "same" or "valid".
-Array convolve(const Operand& a, const Operand& v, const char* mode = "full");
-Array correlate(const Operand& a, const Operand& v, const char* mode = "valid");
-/// A polynomial's value by its coefficients, the highest power first.
-Array polyval(const Operand& p, const Operand& x);
-/// The coefficients of degree `deg` that come nearest to the points (x, y).
-Array polyfit(const Operand& x, const Operand& y, std::int64_t deg);
-/// Between the points (xp, fp), whose xp rises, on straight lines; outside of them the value of the nearest one.
-Array interp(const Operand& x, const Operand& xp, const Operand& fp);
-struct Neighbours {
-    Array dx = {};  ///< between neighbours; 1
-    std::int64_t axis = -1;
-};
-Array trapezoid(const Operand& y, const Neighbours& how = {});
-Array trapezoid(const Operand& y, const Operand& x, std::int64_t axis = -1);  ///< `x`: where the numbers stand
 Array outer(const Operand& x, const Operand& y);
 /// |x - y| <= atol + rtol |y|; left out, 1e-5 and 1e-8.
 Array isclose(const Operand& x, const Operand& y);
@@ -224,7 +211,13 @@ struct Sized {
     std::int64_t size = -1;
     Array fill_value = {};
 };
-Arrays where(const Operand& condition, const Sized& how);  ///< nonzero
+Arrays where(const Operand& condition, const Sized& how = {});  ///< nonzero
+// Without what stands where it doesn't hold.
+template <class T>
+requires(!std::is_same_v<T, Sized>) Array where(const Operand&, const T&) {
+    static_assert(std::is_same_v<T, Sized>, "where takes a condition and two arrays or numbers: where(x > 0, x, 0.)");
+    return Array();
+}
 struct Distinct {
     /// Of the result: what is too much is left out, what is missing is `fill_value`. -1: as many as there are, which has to be known.
     std::int64_t size = -1;
@@ -253,6 +246,11 @@ Array ravel_multi_index(const Arrays& multi_index, const Shape& dims, const Rave
 std::pair<Array, Array> tril_indices(std::int64_t n, std::int64_t k = 0, std::int64_t m = -1);
 std::pair<Array, Array> triu_indices(std::int64_t n, std::int64_t k = 0, std::int64_t m = -1);
 Arrays diag_indices(std::int64_t n, std::int64_t ndim = 2);
+std::pair<Array, Array> tril_indices_from(const Operand& x, std::int64_t k = 0);
+std::pair<Array, Array> triu_indices_from(const Operand& x, std::int64_t k = 0);
+Arrays diag_indices_from(const Operand& x);
+/// The vectors along an axis each, which broadcast to a grid: `x[{rows, columns}]` of their results chooses a part of a matrix.
+Arrays ix_(const Arrays& vectors, Where where = {});
 struct Membership {
     Flag assume_unique = false;  ///< makes nothing faster here, as in JAX
     Flag invert = false;
@@ -282,6 +280,8 @@ struct Diagonal {
 Array diagonal(const Operand& x, const Diagonal& which = {});
 Array diag(const Operand& x, std::int64_t k = 0);  ///< of a vector the matrix, of a matrix its diagonal
 Array trace(const Operand& x, const Diagonal& which = {});
+Array diagflat(const Operand& x, std::int64_t k = 0);         ///< the matrix that has the elements on its diagonal
+Array fill_diagonal(const Operand& x, const Operand& value);  ///< a copy, as with inplace=False
 
 // ---- Shapes
 Array reshape(const Operand& x, const Shape& shape);
@@ -289,6 +289,7 @@ Array transpose(const Operand& x);
 Array transpose(const Operand& x, const Shape& axes);
 Array swapaxes(const Operand& x, std::int64_t a, std::int64_t b);
 Array moveaxis(const Operand& x, const Shape& from, const Shape& to);
+Array rollaxis(const Operand& x, std::int64_t axis, std::int64_t start = 0);
 Array expand_dims(const Operand& x, const Shape& axes);
 Array squeeze(const Operand& x, const Axes& axis = {});
 Array broadcast_to(const Operand& x, const Shape& shape);
@@ -322,8 +323,28 @@ Arrays meshgrid(const Arrays& axes, const char* indexing = "xy", Where where = {
 Arrays meshgrid(const Operand& x, const Operand& y, const char* indexing = "xy");
 Arrays broadcast_arrays(const Arrays& arrays, Where where = {});
 Arrays broadcast_arrays(const Operand& x, const Operand& y);
+/// What all of them broadcast to.
+Shape broadcast_shapes(const std::vector<Shape>& shapes, Where where = {});
 /// Of each element's choices that whose condition is the first to hold.
 Array select(const Arrays& conditions, const Arrays& choices, const Operand& otherwise = 0);
+/// What stands for the elements where a condition holds: a number, an array of one, or a function of one element.
+struct Piece {
+    template <detail::Number T>
+    Piece(T v) : constant(v) {}             // NOLINT(google-explicit-constructor)
+    Piece(const Array& v) : constant(v) {}  // NOLINT(google-explicit-constructor)
+    template <class F>
+    requires std::is_invocable_r_v<Array, const F&, const Array&> && std::is_class_v<F> Piece(
+        const F& f)  // NOLINT(google-explicit-constructor)
+        : function(&f), call([](const void* function, const Array& x) -> Array { return (*static_cast<const F*>(function))(x); }) {}
+    Array constant;
+    const void* function = nullptr;
+    Array (*call)(const void* function, const Array& x) = nullptr;
+};
+/// `piecewise(x, {x < 0, x >= 1}, {-1, [](Array e) { return 2 * e; }, 0.5})`: where several conditions hold, the last of them counts; what
+/// none holds for is 0, or what one more piece gives.
+Array piecewise(const Operand& x, const Arrays& condlist, const std::vector<Piece>& funclist);
+/// Of each element that choice whose number `a` has. `mode`, of numbers that are none: "raise" (they have to be known), "wrap", "clip".
+Array choose(const Operand& a, const Arrays& choices, const char* mode = "raise");
 Array vstack(const Arrays& parts, Where where = {});
 Array hstack(const Arrays& parts, Where where = {});
 /// Into equal parts, or at these positions: `split(x, {1, 3})` gives x[:1], x[1:3], x[3:].
@@ -491,6 +512,11 @@ public:
 };
 Array array(std::initializer_list<Nested> list, Where where = {});
 Array array(std::initializer_list<Nested> list, dtype type, Where where = {});
+
+/// An array of a file that NumPy wrote (`.npy`); 64-bit types become 32-bit ones as everywhere. Throws Error where it can't be read.
+Array load(const std::string& path, Where where = {});
+/// Writes `.npy`, whole or not at all; like numpy.save it adds the ending where that is missing.
+void save(const std::string& path, const Array& a, Where where = {});
 
 namespace linalg {
 Array norm(const Operand& x, const Reduction& over = {});

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // jax.numpy's products of arrays, and how exactly products are computed.
-#include <jaxscope/pytree.h>
+#include <jaxscope/tree_map.h>
 
 namespace jaxscope::jax {
 
@@ -71,6 +71,9 @@ inline constexpr Vdot vdot{};
 inline constexpr Vecdot vecdot{};
 inline constexpr Inner inner{};
 
+Array matvec(const Operand& x, const Operand& v);  ///< a matrix, or several, by a vector each
+Array vecmat(const Operand& v, const Operand& x);  ///< the vector's conjugate by the matrix
+
 /// Over the last axes of x and the first of y, or over pairs of axes: `tensordot(x, y, {{0, 1}, {1, 0}})`.
 Array tensordot(const Operand& x, const Operand& y, std::int64_t axes = 2, const ProductOptions& how = {});
 Array tensordot(const Operand& x, const Operand& y, const std::pair<Shape, Shape>& axes, const ProductOptions& how = {});
@@ -83,6 +86,12 @@ Array einsum(const char* subscripts, const Operand& x, const Operand& y, const O
 Array einsum(const char* subscripts, const Operand& x, const Operand& y, const Operand& z, const Operand& w,
              const ProductOptions& how = {});
 Array einsum(const char* subscripts, const std::vector<Array>& operands, const ProductOptions& how = {}, Where where = {});
+// Operands before the subscripts.
+template <class T, class... More>
+requires(!std::is_convertible_v<const T&, const char*>) Array einsum(const T&, const More&...) {
+    static_assert(std::is_convertible_v<const T&, const char*>, "einsum takes the subscripts first, as text: einsum(\"ij,jk->ik\", x, y)");
+    return Array();
+}
 
 }  // namespace numpy
 }  // namespace jaxscope::jax

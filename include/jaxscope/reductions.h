@@ -57,6 +57,12 @@ struct Running {
 struct Sorting {
     Flag stable = true, descending = false;
 };
+/// `include_initial`: with what the sums begin with in front.
+struct Cumulation {
+    Axes axis = {};  ///< may be left out of a vector
+    AsType dtype = {};
+    Flag include_initial = false;
+};
 using Arrays = std::vector<Array>;
 
 namespace numpy {
@@ -98,6 +104,8 @@ Array nancumsum(const Operand& x, const Axes& axis = {});
 Array nancumprod(const Operand& x, const Axes& axis = {});
 Array cumsum(const Operand& x, const Running& along = {});
 Array cumprod(const Operand& x, const Running& along = {});
+Array cumulative_sum(const Operand& x, const Cumulation& along = {});
+Array cumulative_prod(const Operand& x, const Cumulation& along = {});
 Array ptp(const Operand& x, const Reduction& over = {});
 Array count_nonzero(const Operand& x, const Axes& axis = {}, bool keepdims = false);
 Array sort(const Operand& x, std::int64_t axis = -1, const Sorting& how = {});

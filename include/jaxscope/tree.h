@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // JAX's api_util: prefixes of trees, argument numbers, donation by leaf.
-#include <jaxscope/pytree.h>
+#include <jaxscope/tree_map.h>
 #include <jaxscope/vmap.h>
 
 namespace jaxscope::jax {
@@ -91,6 +91,40 @@ R tree_reduce(F&& f, const T& t, R initial) {
     return initial;
 }
 
+namespace detail {
+[[noreturn]] void refuse_transpose(const PyTreeDef& given, const PyTreeDef& wanted, const Where& where);
+}
+/// A tree with `outer`'s structure, where each leaf is a tree like `inner`, turned inside out: `inner`'s structure, with a tree like
+/// `outer` for each leaf. Throws JAX's error where it has other numbers of leaves.
+template <class Outer, class Inner, class T>
+auto tree_transpose(const Outer& outer, const Inner& inner, const T& tree, Where where = {}) {
+    const std::vector<Array> flat = tree_leaves(tree);
+    const std::size_t rows = tree_leaves(outer).size(), columns = tree_leaves(inner).size();
+    if (flat.size() != rows * columns) {
+        const auto wanted = detail::product_of<typename detail::Product<Outer, Inner>::type>(outer, [&] { return inner; });
+        detail::refuse_transpose(tree_structure(tree), tree_structure(wanted), where);
+    }
+    std::size_t column = 0;
+    return detail::product_of<typename detail::Product<Inner, Outer>::type>(inner, [&] {
+        std::vector<Array> leaves;
+        for (std::size_t row = 0; row < rows; ++row) leaves.push_back(flat[row * columns + column]);
+        ++column;
+        return tree_unflatten(outer, leaves, where);
+    });
+}
+/// A tree like `full` with the leaf of the prefix that stands above each of its leaves.
+template <class P, class T>
+T tree_broadcast(const P& prefix, const T& full, Where where = {}) {
+    detail::check_side<void>(prefix, full, where);
+    T out(full);
+    const auto spread = [](const Array& leaf, auto& below) { detail::each_leaf(below, [&](Array& a) { a = leaf; }); };
+    detail::walk_together<void>([] {}, spread, prefix, out);
+    return out;
+}
+inline std::vector<PyTreeDef> treedef_children(const PyTreeDef& tree) { return tree.children(); }
+bool treedef_is_leaf(const PyTreeDef& tree);
+PyTreeDef treedef_tuple(const std::vector<PyTreeDef>& trees);
+
 /// Are all leaves true (numbers that aren't zero)? Asks for their values.
 template <class T>
 bool tree_all(const T& t) {
@@ -133,6 +167,30 @@ T map_with_path(F&& f, const T& t, const More&... more) {
 template <class T>
 auto leaves_with_path(const T& t) {
     return tree_leaves_with_path(t);
+}
+template <class T>
+auto flatten_with_path(const T& t) {
+    return tree_flatten_with_path(t);
+}
+template <class T, class Node>
+auto leaves(const T& t, LeafType<Node> leaf) {
+    return tree_leaves(t, leaf);
+}
+template <class T, class Node>
+auto flatten(const T& t, LeafType<Node> leaf, Where where = {}) {
+    return tree_flatten(t, leaf, where);
+}
+template <class T, class Node>
+PyTreeDef structure(const T& t, LeafType<Node> leaf) {
+    return tree_structure(t, leaf);
+}
+template <class Outer, class Inner, class T>
+auto transpose(const Outer& outer, const Inner& inner, const T& t, Where where = {}) {
+    return tree_transpose(outer, inner, t, where);
+}
+template <class P, class T>
+T broadcast(const P& prefix, const T& full, Where where = {}) {
+    return tree_broadcast(prefix, full, where);
 }
 }  // namespace tree
 /// The arrays as they are: here they lie in memory that a program can read.

@@ -361,6 +361,7 @@ int main(int argc, char**) {
     composed_functions();
     options();
     arrangements();
+    pieces();
     linear_algebra();
     sorted_arrays();
     more_random();

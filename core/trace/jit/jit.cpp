@@ -13,6 +13,7 @@
 #include "base/intern.h"
 #include "calls/call_params.h"
 #include "ir/registry.h"
+#include "lax/jitted_scope.h"
 #include "pytree/tree.h"
 #include "trace/device_calls.h"
 #include "trace/jit/jit_checks.h"
@@ -21,7 +22,15 @@
 #include "transforms/dce.h"
 #include "transforms/jaxpr_util.h"
 
-namespace jaxscope::jax::detail {
+namespace jaxscope::jax {
+
+disable_jit::disable_jit(Flag disable) : before_(std::exchange(jit_disabled(), static_cast<bool>(disable))) { detail::context_changed(); }
+disable_jit::~disable_jit() {
+    jit_disabled() = before_;
+    detail::context_changed();
+}
+
+namespace detail {
 
 JitEntry::~JitEntry() {
     if (prototype) drop(prototype);
@@ -344,7 +353,7 @@ std::shared_ptr<JitEntry> find_entry(JitState& s, Call& call) {
 }
 
 bool jit_again(JitState& s, const CallKey& key, Called& out) {
-    if (!key.exact || Trace::current() || Trace::any_waits() || trace_context() != 0) return false;
+    if (!key.exact || Trace::current() || Trace::any_waits() || trace_context() != 0) return false;  // disable_jit is a context, too
     JitEntry* e = nullptr;
     {
         const std::size_t h = hash_of(key);
@@ -374,9 +383,22 @@ bool jit_again(JitState& s, const CallKey& key, Called& out) {
     return true;
 }
 
+namespace {
+/// The function as it is, which jax.disable_jit asks for.
+Called plain_call(const JitState& s, Call& call) {
+    return at_place(place_of(s, call), [&] {
+        Called r;
+        call.run(call.leaves.data(), r.leaves);
+        r.prototype = call.results().value;
+        return r;
+    });
+}
+}  // namespace
+
 Called jit_call(JitState& s, Call& call, const CallKey& key) {
     initialise();
     const Trace::Resumed now(Trace::waiting_for(call.leaves));
+    if (jit_disabled()) return plain_call(s, call);
     const std::shared_ptr<JitEntry> e = find_entry(s, call);
     remember(s, key, *e);
     Called r;
@@ -456,4 +478,5 @@ JitHandle::~JitHandle() {
     if (state_->refs.fetch_sub(1) == 1) delete state_;
 }
 
-}  // namespace jaxscope::jax::detail
+}  // namespace detail
+}  // namespace jaxscope::jax

@@ -296,6 +296,34 @@ Array argmax(const Operand& x, const Axes& axis, bool keepdims) { return arg_of(
 Array argmin(const Operand& x, const Axes& axis, bool keepdims) { return arg_of(kArgMin, x, axis, keepdims); }
 Array cumsum(const Operand& x, const Running& along) { return cumulative_of(kCumSum, x, along); }
 Array cumprod(const Operand& x, const Running& along) { return cumulative_of(kCumProd, x, along); }
+namespace {
+/// The elements summed (or multiplied) up, behind what that begins with.
+Array cumulation(const char* what, const Primitive& p, const Operand& x, const Cumulation& along) {
+    return apply1({x}, [&](Builder& b, const Values& v) {
+        const AvalRef given = b.aval(v[0]);
+        if (given->rank() == 0)
+            detail::refuse(fmt::format(
+                "The input must be non-scalar to take a cumulative {}, however a scalar value or scalar array was given.", what));
+        if (!along.axis.given && given->rank() > 1)
+            detail::refuse(
+                fmt::format("The input array has rank {}, however axis was not set to an explicit value. The axis argument is only "
+                            "optional for one-dimensional arrays.",
+                            given->rank()));
+        const std::int64_t axis = along.axis.given ? detail::axis_in(along.axis.axes.front(), given->rank()) : 0;
+        const bool sums = &p == &kCumSum;
+        const Running running{axis, along.dtype};
+        const auto run = [&](Builder& i, const Values& w) { return cumulative(i, p, w[0], running); };
+        Value out = sums ? jitted(b, "_cumsum_with_promotion", fmt::format("{} {}", axis, type_key(along.dtype)), v, run) : run(b, v);
+        if (!along.include_initial) return out;
+        Dims first = given->shape;
+        first[static_cast<std::size_t>(axis)] = 1;
+        const Value begin = cl::broadcast_in_dim(b, detail::number_of(b.aval(out)->dtype, sums ? 0 : 1), first, {});
+        return cl::concatenate(b, {begin, out}, axis);
+    });
+}
+}  // namespace
+Array cumulative_sum(const Operand& x, const Cumulation& along) { return cumulation("sum", kCumSum, x, along); }
+Array cumulative_prod(const Operand& x, const Cumulation& along) { return cumulation("product", kCumProd, x, along); }
 
 Array sort(const Operand& x, std::int64_t axis, const Sorting& how) {
     return apply1({x}, [&](Builder& b, const Values& v) {

@@ -150,6 +150,21 @@ Array logsumexp(const Operand& x, const ExponentialSum& over) {
     const auto body = [&](const Arrays& v) { return Arrays{log_of_sum(v[0], factors ? v[1] : Array(), mask ? v.back() : Array(), over)}; };
     return detail::in_line(with_options(x, {over.b, over.where}), body).front();
 }
+Array logmeanexp(const Operand& x, const Reduction& over) {
+    const std::string key = fmt::format("{}{} {}", over.axis.given, Shape(over.axis.axes).str(), static_cast<bool>(over.keepdims));
+    return detail::composed_one("logmeanexp", key, with_options(x, {over.where}), [&](const Arrays& v) {
+        const Array mask = v.size() > 1 ? v[1] : Array();
+        const Array total = logsumexp(v[0], {.axis = over.axis, .keepdims = over.keepdims, .where = mask});
+        if (mask.has_value()) {
+            const Array used = numpy::broadcast_to(mask, v[0].shape());
+            const Array count = numpy::sum(used, {.axis = over.axis, .dtype = total.dtype(), .keepdims = over.keepdims});
+            return total - numpy::log(count);
+        }
+        std::int64_t count = 1;
+        for (const std::int64_t d : detail::axes_of(over.axis, v[0].ndim())) count *= v[0].shape(d);
+        return total - lax::log(numpy::full({}, static_cast<double>(count), total.dtype()));
+    });
+}
 Array one_hot(const Operand& x, std::int64_t n, const OneHot& how) {
     const D type = how.dtype.given ? static_cast<D>(how.dtype.type) : D::F32;
     return apply1({x}, [&](Builder& b, const Values& v) {

@@ -292,8 +292,7 @@ std::vector<Array> run_entry(const PmapState& s, PmapEntry& e, const std::vector
     refuse_twice(e, leaves, consumed);
     for (std::size_t i = 0; i < leaves.size(); ++i) {
         if (!consumed[i]) continue;
-        const_cast<Node*>(leaves[i].node())->array.reset();
-        const_cast<Node*>(leaves[i].node())->shards.reset();
+        give_away(*leaves[i].node(), s.where);
     }
     DeviceArrays parts = e.executable->run_sharded(in, used);
     write_prints(*e.executable);

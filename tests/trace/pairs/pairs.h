@@ -93,6 +93,7 @@ void positions();
 void composed_functions();
 void options();
 void arrangements();
+void pieces();
 void linear_algebra();
 void sorted_arrays();
 void more_random();

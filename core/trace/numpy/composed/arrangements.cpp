@@ -2,9 +2,12 @@
 // jax.numpy: dimensions in front, arrays turned and taken apart, numbers at even distances, slopes.
 #include <fmt/core.h>
 
+#include <cstdlib>
+
 #include <jaxscope/fft.h>
 #include <jaxscope/lax.h>
 
+#include "base/error.h"
 #include "lax/ops.h"
 #include "lax/params/shapes.h"
 #include "lax/params/slicing.h"
@@ -76,6 +79,53 @@ Array rot90(const Operand& x, std::int64_t k, std::pair<std::int64_t, std::int64
         std::swap(order[static_cast<std::size_t>(first)], order[static_cast<std::size_t>(second)]);
         return turns == 1 ? transpose(flip(m, second), order) : flip(transpose(m, order), second);
     });
+}
+Array rollaxis(const Operand& x, std::int64_t axis, std::int64_t start) {
+    return composed_one("rollaxis", fmt::format("{} {}", axis, start), {x}, [&](const Arrays& v) {
+        const std::int64_t n = v[0].ndim(), from = detail::axis_in(axis, n);
+        if (start < -n || start > n) detail::refuse(fmt::format("start={} must satisfy {}<=start<={}", start, -n, n));
+        std::int64_t to = start < 0 ? start + n : start;
+        if (to > from) --to;
+        return moveaxis(v[0], from, to);
+    });
+}
+Array diagflat(const Operand& x, std::int64_t k) {
+    return detail::in_line({x},
+                           [&](const Arrays& v) {
+                               const Array flat = ravel(v[0]);
+                               const std::int64_t n = flat.shape(0) + std::abs(k);
+                               const Array empty_matrix = zeros(n * n, flat.dtype());
+                               const Array i = arange(0, n - std::abs(k));
+                               const Array column = k >= 0 ? i + k : i - k;
+                               Array at = k >= 0 ? column + i * n : i + column * n;
+                               return Arrays{reshape(empty_matrix.at({at}).set(flat), {n, n})};
+                           })
+        .front();
+}
+Arrays ix_(const Arrays& vectors, Where where) {
+    const detail::InUsersLine line(where);
+    Arrays out;
+    for (std::size_t i = 0; i < vectors.size(); ++i) {
+        const Array& v = vectors[i];
+        if (v.ndim() != 1)
+            detail::refuse_at(where, fmt::format("Arguments to jax.numpy.ix_ must be 1-dimensional, got shape {}", v.shape().str()));
+        if (v.dtype() == bool_) detail::refuse_at(where, "Boolean arguments to jax.numpy.ix_ are not implemented");
+        std::vector<std::int64_t> shape(vectors.size(), 1);
+        shape[i] = v.shape(0);
+        out.push_back(v.size() == 0 ? jax::lax::full(shape, zeros({}, int32))
+                                    : jax::lax::broadcast_in_dim(v, shape, static_cast<std::int64_t>(i)));
+    }
+    return out;
+}
+Shape broadcast_shapes(const std::vector<Shape>& shapes, Where where) {
+    std::vector<std::vector<std::int64_t>> all;
+    for (const Shape& s : shapes) all.push_back(s.vector());
+    try {
+        return Shape(detail::broadcast_shapes(all));
+    } catch (Error& e) {
+        e.at({where.file, where.line, 0});
+        throw;
+    }
 }
 Arrays unstack(const Operand& x, std::int64_t axis) {
     return detail::apply({&x, 1}, x.where, [&](Builder& b, const Values& v) {

@@ -9,6 +9,7 @@
 #include "lax/ops.h"
 #include "trace/numpy/array_parts.h"
 #include "trace/numpy/composed/composed.h"
+#include "trace/numpy/indexer.h"
 #include "trace/promote.h"
 #include "trace/refusals.h"
 
@@ -134,6 +135,48 @@ std::pair<Array, Array> triu_indices(std::int64_t n, std::int64_t k, std::int64_
     return {at[0], at[1]};
 }
 Arrays diag_indices(std::int64_t n, std::int64_t ndim) { return Arrays(static_cast<std::size_t>(ndim), jax::lax::iota(int32, n)); }
+namespace {
+Shape shape_of_matrix(const Operand& x) {
+    const Shape shape = detail::in_line({x}, [](const Arrays& v) { return v; }).front().shape();
+    if (shape.size() != 2) detail::refuse_at(x.where, "Only 2-D inputs are accepted");
+    return shape;
+}
+/// Of matrices and cubes, as many as all dimensions have.
+std::int64_t diagonal_of(const Operand& x, const char* too_few) {
+    const Shape shape = detail::in_line({x}, [](const Arrays& v) { return v; }).front().shape();
+    if (shape.size() < 2) detail::refuse_at(x.where, too_few);
+    for (const std::int64_t n : shape)
+        if (n != shape[0]) return -1;
+    return shape[0];
+}
+}  // namespace
+std::pair<Array, Array> tril_indices_from(const Operand& x, std::int64_t k) {
+    const Shape s = shape_of_matrix(x);
+    return tril_indices(s[0], k, s[1]);
+}
+std::pair<Array, Array> triu_indices_from(const Operand& x, std::int64_t k) {
+    const Shape s = shape_of_matrix(x);
+    return triu_indices(s[0], k, s[1]);
+}
+Arrays diag_indices_from(const Operand& x) {
+    const std::int64_t n = diagonal_of(x, "input array must be at least 2-d");
+    if (n < 0) detail::refuse_at(x.where, "All dimensions of input must be of equal length");
+    return diag_indices(n, Array::of(x.node).ndim());
+}
+Array fill_diagonal(const Operand& x, const Operand& value) {
+    const std::int64_t n = diagonal_of(x, "array must be at least 2-d");
+    return detail::in_line({x, value},
+                           [&](const Arrays& v) {
+                               const Shape shape = v[0].shape();
+                               if (n < 0 && shape.size() > 2) detail::refuse("All dimensions of input must be of equal length");
+                               const std::int64_t size = *std::min_element(shape.begin(), shape.end());
+                               const Arrays at = diag_indices(size, v[0].ndim());
+                               const Array flat = v[1].ndim() == 0 ? v[1] : ravel(v[1]);
+                               const Array row = flat.ndim() == 0 ? flat : flat.shape(0) >= size ? flat[{slice(size)}] : resize(flat, size);
+                               return Arrays{detail::set_at(v[0], std::vector<Index>(at.begin(), at.end()), x.where, row)};
+                           })
+        .front();
+}
 Array isin(const Operand& element, const Operand& test_elements, const Membership& how) {
     const bool invert = how.invert;
     const auto compared = [&](const Arrays& given) {

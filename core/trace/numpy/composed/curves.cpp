@@ -7,9 +7,11 @@
 #include <string_view>
 
 #include <jaxscope/control_flow.h>
+#include <jaxscope/curves.h>
 #include <jaxscope/lax.h>
 
 #include "base/error.h"
+#include "trace/numpy/array_parts.h"
 #include "trace/numpy/composed/composed.h"
 #include "trace/promote.h"
 #include "trace/trace.h"
@@ -130,5 +132,73 @@ Array slid_over(const Operand& a, const Operand& v, const char* mode, const char
 }  // namespace
 Array convolve(const Operand& a, const Operand& v, const char* mode) { return slid_over(a, v, mode, "convolve"); }
 Array correlate(const Operand& a, const Operand& v, const char* mode) { return slid_over(a, v, mode, "correlate"); }
+
+Array polyadd(const Operand& a, const Operand& b) {
+    return composed_one("polyadd", "", {a, b}, [](const Arrays& given) {
+        Arrays p = detail::arrays_of_one_type(given);
+        if (p[1].shape(0) > p[0].shape(0)) std::swap(p[0], p[1]);
+        return p[0].at({slice(-p[1].shape(0), none)}).add(p[1]);
+    });
+}
+Array polysub(const Operand& a, const Operand& b) {
+    return composed_one("polysub", "", {a, b}, [](const Arrays& given) {
+        const Arrays p = detail::arrays_of_one_type(given);
+        return polyadd(p[0], -p[1]);
+    });
+}
+Array polymul(const Operand& a, const Operand& b) {
+    return detail::in_line({a, b},
+                           [](const Arrays& given) {
+                               Arrays p = detail::arrays_of_one_type(given, true);
+                               for (Array& each : p)
+                                   if (each.shape(0) == 0) each = zeros(1, each.dtype());
+                               return Arrays{convolve(p[0], p[1], "full")};
+                           })
+        .front();
+}
+Array polyder(const Operand& p, std::int64_t m) {
+    return composed_one("polyder", fmt::format("{}", m), {p}, [&](const Arrays& given) {
+        const Array v = detail::arrays_of_one_type(given, true)[0];
+        if (m < 0) refused_at(p.where, "Order of derivative must be positive");
+        if (m == 0) return v;
+        Array powers = arange(m, v.shape(0), AsType(v.dtype()))[{none}];
+        const Array lower = arange(m, AsType(v.dtype()))[{jax::all, none}];
+        const Array factors = prod(powers - lower, {.axis = 0});
+        Array kept = v[{slice(none, -m)}];
+        return kept * factors[{slice(none, none, -1)}];
+    });
+}
+
+namespace {
+Array without_jumps(const Array& p, const Array& period, const Array& discont, std::int64_t axis) {
+    const Array jump = discont.has_value() ? discont : period / 2;
+    const bool whole = ::jaxscope::is_integer(static_cast<::jaxscope::DType>(p.dtype()));
+    const Array interval = whole ? floor_divide(period, 2) : period / 2;
+    const Array steps = diff(p, 1, axis);
+    const Array moved = remainder(steps + interval, period);
+    Array turned = moved - interval;
+    Array at_edge = turned == -interval;
+    turned = where(at_edge & (steps > 0), interval, turned);
+    const Array small = abs(steps) < jump;
+    const Array fix = where(small, 0, turned - steps);
+    const Array first = jax::lax::slice_in_dim(p, 0, 1, 1, axis);
+    Array rest = jax::lax::slice_in_dim(p, 1, p.shape(axis), 1, axis);
+    return concatenate({first, rest + cumsum(fix, {.axis = axis})}, axis);
+}
+}  // namespace
+Array unwrap(const Operand& p, const Unwrapping& how) {
+    std::vector<Operand> in{p};
+    const Where& w = p.where;
+    for (const Array& a : {how.discont, how.period})
+        if (a.has_value()) in.emplace_back(a, w.file, w.line, w.function);
+    const bool jump = how.discont.has_value(), turn = how.period.has_value();
+    return composed_one("unwrap", fmt::format("{} {} {}", how.axis, jump, turn), in, [&](const Arrays& v) {
+        const Arrays typed = detail::arrays_of_one_type({v[0], turn ? v.back() : Array(2 * pi)});
+        if (is_complex(static_cast<::jaxscope::DType>(typed[0].dtype()))) refused_at(w, "jnp.unwrap does not support complex inputs.");
+        const std::int64_t axis = detail::axis_in(how.axis, typed[0].ndim());
+        if (typed[0].shape(axis) == 0) return typed[0];
+        return without_jumps(typed[0], typed[1], jump ? v[1] : Array(), axis);
+    });
+}
 
 }  // namespace jaxscope::jax::numpy

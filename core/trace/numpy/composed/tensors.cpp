@@ -4,7 +4,7 @@
 
 #include <jaxscope/lax.h>
 #include <jaxscope/scipy.h>
-#include <jaxscope/vmap.h>
+#include <jaxscope/vectorize.h>
 
 #include "base/error.h"
 #include "lax/ops.h"
@@ -197,6 +197,22 @@ Array select(const Arrays& conditions, const Arrays& choices, const Operand& oth
                              return Values{cl::select_n(b, values[0], Values(values.begin() + 1, values.end()))};
                          })
         .front();
+}
+
+Array float_power(const Operand& x, const Operand& y) {
+    const auto power = [](const Arrays& v) {
+        const Arrays p = detail::promoted_arrays(v, true);
+        return Arrays{jax::lax::pow(p[0], p[1])};
+    };
+    return detail::in_line({x, y}, power).front();
+}
+Array matvec(const Operand& x, const Operand& v) {
+    const auto product = [](const Array& a, const Array& b) { return matmul(a, b); };
+    return composed_one("matvec", "", {x, v}, [&](const Arrays& in) { return vectorize(product, "(n,m),(m)->(n)")(in[0], in[1]); });
+}
+Array vecmat(const Operand& v, const Operand& x) {
+    const auto product = [](const Array& a, const Array& b) { return matmul(a, b); };
+    return composed_one("vecmat", "", {v, x}, [&](const Arrays& in) { return vectorize(product, "(n),(n,m)->(m)")(conj(in[0]), in[1]); });
 }
 
 }  // namespace jaxscope::jax::numpy
