@@ -94,22 +94,20 @@ MainWindow::MainWindow(QWidget* parent)
     connect(outline_, &OutlinePanel::reveal_requested, program_, &ProgramView::reveal);
     connect(program_, &ProgramView::focus_changed, this, &MainWindow::tell_focus);
     connect(program_, &ProgramView::model_ready, this, [this] { outline_->set_model(program_->model()); });
-    connect(theme_changes(), &ThemeChanges::changed, this, [this] {
-        program_->restyle();
-        split_->restyle();
-        source_->restyle();
-        text_->restyle();
-        transforms_->restyle();
-        explain_.start();
-    });
+    on_theme_change(program_, [this] { program_->restyle(); });
+    on_theme_change(split_, [this] { split_->restyle(); });
+    on_theme_change(source_, [this] { source_->restyle(); });
+    on_theme_change(text_, [this] { text_->restyle(); });
+    on_theme_change(transforms_, [this] { transforms_->restyle(); });
+    on_theme_change(this, [this] { explain_selection(); });
     const auto show_step = [this](const std::shared_ptr<const MemoryPlan>& plan, int step) {
         buffers_->show_step(plan, step);
         tables_->setCurrentWidget(buffer_table_);
     };
     connect(timeline_, &TimelineWidget::step_picked, this, show_step);
     connect(strip_, &TimelineWidget::step_picked, this, show_step);
-    // The Memory tab is the strip's picture at large.
-    connect(pictures_, &QTabWidget::currentChanged, this, [this] { strip_->setVisible(pictures_->currentWidget() != memory_); });
+    connect(pictures_, &QTabWidget::currentChanged, this, &MainWindow::show_strip);
+    connect(down_, &QSplitter::splitterMoved, this, &MainWindow::show_strip);
     connect(source_, &SourceView::open_requested, this, [this](const QString& file, int line) {
         if (const QString problem = open_in_editor(file, line); !problem.isEmpty()) notice_->tell(problem);
     });
@@ -123,7 +121,7 @@ MainWindow::MainWindow(QWidget* parent)
     tell_state();
     restore_state();
     explain_selection();
-    program_->view()->setFocus();
+    start_->setFocus();
 }
 
 /// Whoever keeps what is open is told when it changes.
@@ -221,6 +219,17 @@ void MainWindow::build_compare() {
     connect(&session_, &Session::choices_changed, this, &MainWindow::tell_marks);
     connect(&session_, &Session::asking_changed, this, &MainWindow::tell_asking);
     connect(&session_, &Session::failed, this, [this](const QString& text) { notice_->tell(text); });
+}
+
+/// The Memory tab is its picture at large. Where there is little room the table has all of it: one row says less than none of the curve.
+void MainWindow::show_strip() {
+    constexpr int kLeast = 260;
+    strip_->setVisible(pictures_->currentWidget() != memory_ && down_->widget(1)->height() >= kLeast);
+}
+
+void MainWindow::resizeEvent(QResizeEvent* event) {
+    QMainWindow::resizeEvent(event);
+    QTimer::singleShot(0, this, &MainWindow::show_strip);  // once what is inside has its size
 }
 
 void MainWindow::show_policies() {

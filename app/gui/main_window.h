@@ -90,6 +90,7 @@ public:
     bool export_table(const QString& file);
     void copy_table();
     views::TablePanel* front_table() const;
+    views::TimelineWidget* strip() const { return strip_; }
     /// Opens a jaxpr's text from the clipboard.
     void paste_program();
     /// A jaxpr, as text.
@@ -142,6 +143,7 @@ protected:
     void dragEnterEvent(QDragEnterEvent* event) override;
     void dropEvent(QDropEvent* event) override;
     void closeEvent(QCloseEvent* event) override;
+    void resizeEvent(QResizeEvent* event) override;
 
 private:
     void build();
@@ -161,6 +163,7 @@ private:
     void show_program();
     void show_stages();
     void show_policies();
+    void show_strip();
     void build_compare();
     void ask_xla(const QString& target);
     void tell_asking();

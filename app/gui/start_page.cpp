@@ -29,6 +29,7 @@ StartPage::StartPage(QWidget* parent)
     setAutoFillBackground(true);
     setBackgroundRole(QPalette::Base);
     open_->setObjectName(QStringLiteral("primary"));
+    setFocusProxy(open_);
     open_->setToolTip(tr("A .jaxscope file, or text that JAX printed (Ctrl+O); a file can be dropped here, too"));
     capture_->setToolTip(tr("Runs a function of a Python file, or a script, and records its JAX program (Ctrl+N)"));
     paste_->setToolTip(tr("What print(jax.make_jaxpr(f)(x)) wrote, from the clipboard (Ctrl+Shift+V)"));

@@ -32,7 +32,8 @@ Workbench::Workbench(bool keeps, QWidget* parent)
       programs_(new QStackedWidget),
       tabs_(new QTabBar),
       autosave_(keeps ? workspace_folder() : QString()) {
-    resize(QSize(1440, 900).boundedTo(QGuiApplication::primaryScreen()->availableSize()));
+    constexpr int kTitleBar = 36;  // what the window manager adds, or it would stand half below the screen
+    resize(QSize(1440, 900).boundedTo(QGuiApplication::primaryScreen()->availableSize() - QSize(0, kTitleBar)));
     menus_->setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Maximum);
     setMenuWidget(menus_);
     tabs_->setAccessibleName(tr("Programs"));
@@ -131,7 +132,8 @@ void Workbench::show_current() {
     programs_->setCurrentIndex(tab);
     for (int t = 0; t < count(); ++t) at(t)->set_in_front(t == tab);
     setWindowTitle(current()->windowTitle());
-    current()->program_view()->view()->setFocus();
+    MainWindow& front = *current();
+    front.nothing_open() ? front.start_page()->setFocus() : front.program_view()->view()->setFocus();
     soon_.start();
 }
 

@@ -143,7 +143,7 @@ void append(std::vector<Point>& points, const Point& next) {
 
 void route_one(SplitPicture::Crossing& crossing, double boundary, Half& known, Half& unknown) {
     constexpr double kArrow = 6;
-    const double label = tag_width(crossing.label) / 2;
+    const double label = pill_width(crossing.label) / 2;
     const Point in{boundary - label, crossing.label_y}, out{boundary + label, crossing.label_y};
     std::vector<Point> way{in};
     if (!crossing.from_boundary()) way = known.way(crossing.begin, in);

@@ -27,6 +27,8 @@ double node_width(const GraphItem& item) {
 
 double tag_width(const std::string& text) { return std::min(characters(text) * kTagAdvance + 18, kMaxTagWidth); }
 
+double pill_width(const std::string& text) { return std::min(characters(text) * kTagAdvance + 18, kMaxPillWidth); }
+
 double edge_width(std::int64_t bytes) {
     const double magnitude = std::log2(static_cast<double>(std::max<std::int64_t>(bytes, 1)));  // 0 .. 62
     return std::clamp(1 + (magnitude - 8) * 5 / 22, 1.0, 6.0);

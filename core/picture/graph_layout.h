@@ -14,13 +14,15 @@ namespace jaxscope {
 namespace graph_style {
 constexpr double kNodeHeight = 40;
 constexpr double kMinNodeWidth = 112, kMaxNodeWidth = 232;
-constexpr double kTagHeight = 20, kMaxTagWidth = 132, kTagGap = 10;
+constexpr double kTagHeight = 20, kMaxTagWidth = 132, kMaxPillWidth = 184, kTagGap = 10;
 constexpr double kFrameHeader = 28, kFramePadding = 16;
 constexpr double kTitleSize = 12, kDetailSize = 11, kTagSize = 10;
 /// Estimates, on the generous side, of Inter semibold and JetBrains Mono; of tags with the larger letters of small pictures.
 constexpr double kTitleAdvance = 7.2, kDetailAdvance = 6.7, kTagAdvance = 7;
 double node_width(const GraphItem& item);
 double tag_width(const std::string& text);
+/// Of what a crossing line carries: all of it, the gutter has the room.
+double pill_width(const std::string& text);
 /// Width of a line for so many bytes: 1 px for scalars to 6 px for a GiB.
 double edge_width(std::int64_t bytes);
 }  // namespace graph_style

@@ -213,10 +213,10 @@ private Q_SLOTS:
                 }
             return std::pair(least, most);
         };
-        window_->set_dark(true);
+        QVERIFY(takes_theme(*window_, true));
         const auto [ground, letters] = darkest();
         QVERIFY2(ground < 60 && letters > 130, qPrintable(QStringLiteral("%1 on %2").arg(letters).arg(ground)));
-        window_->set_dark(false);
+        QVERIFY(takes_theme(*window_, false));
         const auto [ink, paper] = darkest();
         QVERIFY2(ink < 130 && paper > 230, qPrintable(QStringLiteral("%1 on %2").arg(ink).arg(paper)));
     }

@@ -74,7 +74,7 @@ private Q_SLOTS:
         window_->read_xla({dump("tpu_oom.txt")});
         page("XLA");
         for (const bool dark : {false, true}) {
-            window_->set_dark(dark);
+            QVERIFY(takes_theme(*window_, dark));
             for (const char* name : {"Compare", "XLA"}) {
                 QVERIFY2(wrong_on_tab(*window_, name).isEmpty(), qPrintable(wrong_on_tab(*window_, name)));
                 if (const QString pictures = qEnvironmentVariable("JAXSCOPE_PICTURES"); !pictures.isEmpty())

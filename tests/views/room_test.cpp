@@ -7,6 +7,7 @@
 #include "commands/choice_box.h"
 #include "commands/short_texts.h"
 #include "compare/budget_box.h"
+#include "picture/graph_layout.h"
 #include "views/window_fixture.h"
 
 using namespace jaxscope;
@@ -140,6 +141,67 @@ private Q_SLOTS:
         QVERIFY(curve.head_texts().figures.startsWith("planned "));
         curve.resize(900, 90);
         QCOMPARE(curve.head_texts().title, QStringLiteral("Memory over the run"));
+    }
+
+    /// The leftmost column of a widget with ink in it: further from the ground than its smooth edges.
+    static int first_ink(QWidget* of) {
+        const QImage image = of->grab().toImage();
+        const QColor ground = theme()(theme().palette().panel);
+        for (int x = 0; x < image.width(); ++x)
+            for (int y = 0; y < image.height(); ++y)
+                if (std::abs(image.pixelColor(x, y).lightness() - ground.lightness()) > 60) return x;
+        return -1;
+    }
+
+    void the_head_of_the_peak_stands_over_its_figure() {
+        QVERIFY(opens(*window_));
+        QToolButton* head = window_->top_bar()->target_button();
+        QLabel* figure = nullptr;
+        for (QLabel* label : window_->top_bar()->findChildren<QLabel*>())
+            if (label->text() == window_->top_bar()->peak_text()) figure = label;
+        QVERIFY(figure != nullptr);
+        const auto from = [&](QWidget* w) { return w->mapTo(window_->top_bar(), QPoint()).x() + first_ink(w); };
+        QVERIFY2(std::abs(from(head) - from(figure)) <= 1, qPrintable(QStringLiteral("%1, %2").arg(from(head)).arg(from(figure))));
+    }
+
+    void a_low_window_gives_the_tables_the_room_of_the_curve() {
+        QVERIFY(opens(*window_));
+        QTRY_VERIFY(window_->strip()->isVisible());
+        window_->resize(960, 540);
+        QTRY_VERIFY(!window_->strip()->isVisible());
+        window_->show_tab("policies");
+        QTRY_VERIFY_WITH_TIMEOUT(window_->policy_table()->table()->model()->rowCount() >= 4, kPatience);
+        const QTableView* table = window_->policy_table()->table();
+        QVERIFY2(table->rowAt(table->viewport()->height() - 1) < 0 || table->rowAt(table->viewport()->height() - 1) >= 3,
+                 qPrintable(QString::number(table->rowAt(table->viewport()->height() - 1))));
+        window_->resize(1280, 800);
+        QTRY_VERIFY(window_->strip()->isVisible());
+    }
+
+    void a_pill_has_room_for_the_steps_of_a_loop() {
+        const QString text = utf8("2.00 MiB \u00d7 200 steps");
+        constexpr int kMargins = 12, kLargestLetters = 11;
+        QVERIFY(QFontMetrics(text_font(kLargestLetters, true)).horizontalAdvance(text) <=
+                graph_style::pill_width(text.toStdString()) - kMargins);
+    }
+
+    void a_wide_program_begins_at_its_left_edge() {
+        QVERIFY(opens(*window_));
+        const GraphView* view = window_->program_view()->view();
+        const QRectF all = view->scene()->sceneRect(), seen = view->mapToScene(view->viewport()->rect()).boundingRect();
+        QVERIFY2(seen.width() < all.width(), qPrintable(QString::number(seen.width())));  // else this shows nothing
+        QVERIFY2(std::abs(seen.left() - all.left()) <= 2, qPrintable(QString::number(seen.left() - all.left())));
+    }
+
+    void the_sentence_over_a_file_ends_in_dots() {
+        QVERIFY(opens(*window_));
+        window_->show_tab("source");
+        QTRY_VERIFY_WITH_TIMEOUT(settled(*window_), kPatience);
+        const ShortLabel* sentence = nullptr;
+        for (const auto* label : window_->source_view()->findChildren<QLabel*>())
+            if (label->text().contains("alive at the peak")) sentence = dynamic_cast<const ShortLabel*>(label);
+        QVERIFY(sentence != nullptr);
+        QVERIFY(sentence->fontMetrics().horizontalAdvance(sentence->shown_text()) <= sentence->contentsRect().width());
     }
 
     void a_column_that_says_nothing_takes_no_room() {

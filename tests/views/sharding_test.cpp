@@ -136,7 +136,7 @@ private Q_SLOTS:
         view().values()->table()->selectRow(row_of(view().values(), "params['w1']"));
         takes_pictures(*window_, "sharding");
         for (const bool dark : {false, true}) {
-            window_->set_dark(dark);
+            QVERIFY(takes_theme(*window_, dark));
             QVERIFY2(wrong_on_tab(*window_, "sharding").isEmpty(), qPrintable(wrong_on_tab(*window_, "sharding")));
         }
         window_->set_dark(false);

@@ -59,7 +59,7 @@ private Q_SLOTS:
 
     void every_colour_can_be_read_in_both_themes() {
         for (const bool dark : {true, false}) {
-            window_->set_dark(dark);
+            QVERIFY(takes_theme(*window_, dark));
             QTRY_VERIFY_WITH_TIMEOUT(!view()->busy(), kPatience);
             const QColor ground = theme()(theme().palette().canvas);
             int coloured = 0;

@@ -12,6 +12,15 @@ using namespace jaxscope;
 using namespace jaxscope::views;
 using jaxscope::app::MainWindow;
 
+/// How often a widget was painted.
+struct PaintCounter : QObject {
+    int times = 0;
+    bool eventFilter(QObject*, QEvent* event) override {
+        times += event->type() == QEvent::Paint ? 1 : 0;
+        return false;
+    }
+};
+
 class WatchdogTest : public QObject {
     Q_OBJECT
 private Q_SLOTS:
@@ -25,6 +34,51 @@ private Q_SLOTS:
             if (QTest::currentTestFailed() || seen.isEmpty()) return;
         }
         QFAIL(qPrintable(seen));
+    }
+
+    /// Whatever was opened stands in the other colours at once: no widget is styled for another one's sake.
+    void another_theme_takes_no_long_event() {
+        MainWindow window;
+        window.resize(1280, 800);
+        window.show();
+        window.open(kSample);
+        QTRY_VERIFY_WITH_TIMEOUT(window.session()->program() && settled(window), kPatience);
+        for (const char* tab : {"split", "memory", "donated", "source", "jaxpr", "transforms", "sharding", "policies", "program"}) {
+            window.show_tab(QString::fromUtf8(tab));
+            QTest::qWait(100);
+        }
+        QString seen;
+        PaintCounter painted;
+        window.program_view()->view()->viewport()->installEventFilter(&painted);
+        for (int turn = 0; turn < 3; ++turn) {
+            dog().forget();
+            for (const bool dark : {true, false}) {
+                painted.times = 0;
+                QTimer::singleShot(0, &window, [&window, dark] { window.set_dark(dark); });
+                QTRY_COMPARE_WITH_TIMEOUT(theme().dark(), dark, kAtOnce);
+                QTRY_VERIFY_WITH_TIMEOUT(!theme_changes()->busy(), kPatience);
+                QTRY_VERIFY_WITH_TIMEOUT(painted.times > 0, kPatience);  // it stood still until then
+                QTest::qWait(200);                                       // texts take their colours line by line
+            }
+            seen = long_events();
+            if (seen.isEmpty()) return;
+        }
+        QFAIL(qPrintable(seen));
+    }
+
+    /// Chosen again before the first choice is carried through: the last one holds, and everything is painted.
+    void a_theme_may_be_chosen_while_another_is_carried_through() {
+        MainWindow window;
+        window.resize(1280, 800);
+        window.show();
+        for (int waits = 0; waits < 6; ++waits) {
+            window.set_dark(true);
+            for (int k = 0; k < waits; ++k) QCoreApplication::processEvents();
+            window.set_dark(false);
+            QTRY_VERIFY_WITH_TIMEOUT(!theme_changes()->busy(), kPatience);
+            QVERIFY(window.updatesEnabled() && window.outline()->updatesEnabled() && window.inspector()->updatesEnabled());
+            QCOMPARE(window.grab().toImage().pixelColor(5, 300), theme()(theme().palette().panel));
+        }
     }
 
     void the_watchdog_barks() {
@@ -41,7 +95,7 @@ private Q_SLOTS:
 
 private:
     /// Through the window once: events of more than 50 ms.
-    void take_the_tour(QString& long_events) {
+    void take_the_tour(QString& seen) {
         MainWindow window;
         window.resize(1280, 800);
         window.show();
@@ -77,11 +131,15 @@ private:
         QTRY_VERIFY_WITH_TIMEOUT(settled(window), kPatience);
         window.session()->undo();
         QTRY_VERIFY_WITH_TIMEOUT(settled(window), kPatience);
+        seen = long_events();
+    }
+
+    static QString long_events() {
         QString all;
         for (const LongEvent& event : dog().long_events())
             all += QStringLiteral("%1: %2 ms\n").arg(event.what).arg(event.seconds * 1e3, 0, 'f', 0);
         qInfo("longest: %s, %.0f ms", qPrintable(dog().longest().what), dog().longest().seconds * 1e3);
-        long_events = all;
+        return all;
     }
 
     static WatchedApplication& dog() { return *static_cast<WatchedApplication*>(QCoreApplication::instance()); }

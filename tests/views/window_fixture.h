@@ -33,6 +33,14 @@ inline const Explanation& explained(app::MainWindow& window) {
     return window.inspector()->explanation();
 }
 
+/// Another theme, once all that stands there has it.
+inline bool takes_theme(app::MainWindow& window, bool dark) {
+    window.set_dark(dark);
+    const bool taken = QTest::qWaitFor([] { return !theme_changes()->busy(); }, kPatience);
+    QTest::qWait(200);  // long texts take their colours some lines at a time
+    return taken;
+}
+
 /// A window as its user sees it first, with nothing open.
 inline std::unique_ptr<app::MainWindow> new_window() {
     auto window = std::make_unique<app::MainWindow>();
@@ -82,7 +90,7 @@ inline bool takes_pictures(app::MainWindow& window, const char* name) {
     const QString folder = qEnvironmentVariable("JAXSCOPE_PICTURES");
     if (folder.isEmpty()) return false;
     for (const bool dark : {false, true}) {
-        window.set_dark(dark);
+        takes_theme(window, dark);
         QTest::qWait(300);  // what follows in a moment (layouts, the words beside the picture) belongs to it
         window.grab().save(QStringLiteral("%1/%2-%3.png").arg(folder, QString::fromUtf8(name), dark ? "dark" : "light"));
     }

@@ -461,9 +461,9 @@ private Q_SLOTS:
         window.show();
         window.open(kSample);
         QTRY_VERIFY_WITH_TIMEOUT(settled(window), kPatience);
-        window.set_dark(true);
+        QVERIFY(takes_theme(window, true));
         const QImage dark = window.grab().toImage();
-        window.set_dark(false);
+        QVERIFY(takes_theme(window, false));
         const QImage light = window.grab().toImage();
         QCOMPARE(dark.size(), light.size());
         QVERIFY(qGray(dark.pixel(5, 5)) < 80);

@@ -29,7 +29,7 @@ NoticeBar::NoticeBar(QWidget* parent) : QFrame(parent), text_(new QLabel), butto
         hide();
         if (act_) act_();
     });
-    connect(theme_changes(), &ThemeChanges::changed, this, &NoticeBar::restyle);
+    on_theme_change(this, &NoticeBar::restyle);
     restyle();
     hide();
     parent->installEventFilter(this);

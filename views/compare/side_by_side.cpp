@@ -51,7 +51,7 @@ SideBySide::SideBySide(QWidget* parent) : QWidget(parent) {
     whole->addWidget(across);
     setAutoFillBackground(true);
     setBackgroundRole(QPalette::Base);
-    connect(theme_changes(), &ThemeChanges::changed, this, [this] {
+    on_theme_change(this, [this] {
         for (const int side : {0, 1})
             if (at(side).model) show_side(side);
     });

@@ -31,7 +31,7 @@ DonationCanvas::DonationCanvas(Selection* selection) : selection_(selection) {
         update();
         if (const int at = picked(); at >= 0) Q_EMIT row_shown(row_rect(at));
     });
-    connect(theme_changes(), &ThemeChanges::changed, this, QOverload<>::of(&QWidget::update));
+    on_theme_change(this, [this] { update(); });
 }
 
 bool DonationCanvas::crosses(const DonatedLeaf& leaf) {

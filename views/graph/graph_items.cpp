@@ -264,7 +264,7 @@ void TieItem::paint(QPainter* painter, const QStyleOptionGraphicsItem* option, Q
 CrossingItem::CrossingItem(const SplitPicture::Crossing& crossing, QPointF label_at, bool added) : crossing_(crossing) {
     if (added) crossing_.label = "+ " + crossing_.label;
     setPath(curve(crossing.points));
-    const double width = tag_width(crossing_.label);
+    const double width = pill_width(crossing_.label);
     label_ = QRectF(label_at.x() - width / 2, label_at.y() - 9, width, 18);
     setZValue(2);
 }

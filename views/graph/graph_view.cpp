@@ -83,8 +83,10 @@ void GraphView::first_look(std::optional<double> middle) {
     const double wanted = whole > kFullZoom ? std::min(whole, 1.0) : std::clamp(wide, kFullZoom, 1.0);
     scale(wanted, wanted);
     QPointF look = all.center();
+    // Frames have their names at the left: cut there they say nothing, and columns are read from there.
+    if (wide < wanted && !middle) look.setX(all.left());
     if (wide < wanted && middle) {
-        // Frames have their names at the left: cut there they say nothing, so rather more of the other half is beside the view.
+        // So rather more of the other half is beside the view.
         constexpr double kMost = 0.12;
         const double seen = viewport()->width() / wanted;
         look.setX(*middle - std::clamp(*middle - all.left() - seen / 2, 0.0, kMost * seen));

@@ -17,7 +17,7 @@ public:
     void zoom_by(double factor);
     void fit();
     /// 100 %, top of the picture in view, unless the picture fits a view at a readable zoom.
-    /// `middle`: what to have in the middle where the picture is wider than the view; nothing: its own.
+    /// `middle`: what to have in the middle where the picture is wider than the view; nothing: it begins at its left edge.
     void first_look(std::optional<double> middle = {});
     /// What part is in view.
     struct Place {

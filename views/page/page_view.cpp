@@ -12,7 +12,7 @@ PageView::PageView(const QString& name, QWidget* parent) : QTextBrowser(parent) 
     setFrameShape(QFrame::NoFrame);
     setOpenLinks(false);
     document()->setDocumentMargin(20);
-    connect(theme_changes(), &ThemeChanges::changed, this, &PageView::show);
+    on_theme_change(this, &PageView::show);
 }
 
 void PageView::set_page(const QString& body) {

@@ -15,7 +15,7 @@ constexpr int kMargin = 16, kFewestPixels = 14;
 
 ShardPicture::ShardPicture(QWidget* parent) : QWidget(parent) {
     setAccessibleName(tr("Which device has which part"));
-    connect(theme_changes(), &ThemeChanges::changed, this, QOverload<>::of(&QWidget::update));
+    on_theme_change(this, [this] { update(); });
 }
 
 void ShardPicture::show_nothing() {

@@ -155,7 +155,7 @@ ShardingView::ShardingView(Selection* selection, QWidget* parent)
     connect(everywhere_, &QPushButton::clicked, this, [this] {
         if (shown_) Q_EMIT program_chosen(shown_->inspection->program_ptr());
     });
-    connect(theme_changes(), &ThemeChanges::changed, this, &ShardingView::restyle);
+    on_theme_change(this, &ShardingView::restyle);
     restyle();
     show_seen();
 }

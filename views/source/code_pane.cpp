@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <KSyntaxHighlighting/Definition>
 #include <KSyntaxHighlighting/Repository>
-#include <KSyntaxHighlighting/SyntaxHighlighter>
-#include <KSyntaxHighlighting/Theme>
 #include <QMouseEvent>
 #include <QPainter>
 #include <QScrollBar>
@@ -92,6 +90,7 @@ void CodePane::set_text(const QString& path, const QString& text) {
     path_ = path;
     marked_ = 0;
     setExtraSelections({});
+    colours_.reset();  // it would colour all lines at once
     setPlainText(text);
     restyle();
     place_margin();
@@ -120,10 +119,7 @@ void CodePane::restyle() {
     const Palette& p = theme().palette();
     setStyleSheet(QStringLiteral("QPlainTextEdit { background: %1; color: %2; }").arg(QLatin1String(p.canvas), QLatin1String(p.ink)));
     if (!colours_) colours_ = std::make_unique<ReadableColours>(document());
-    colours_->setTheme(
-        syntax().defaultTheme(theme().dark() ? KSyntaxHighlighting::Repository::DarkTheme : KSyntaxHighlighting::Repository::LightTheme));
-    colours_->setDefinition(syntax().definitionForFileName(path_));
-    colours_->rehighlight();
+    colours_->colour(syntax(), syntax().definitionForFileName(path_), firstVisibleBlock());
     mark(marked_);
     margin_->update();
     head_->update();

@@ -12,6 +12,7 @@
 
 #include "base/units.h"
 #include "commands/choice_box.h"
+#include "commands/short_texts.h"
 #include "picture/find.h"
 #include "theme/theme.h"
 
@@ -31,7 +32,7 @@ SourceView::SourceView(Selection* selection, QWidget* parent)
     : QWidget(parent),
       selection_(selection),
       files_(new ChoiceBox),
-      total_(new QLabel),
+      total_(new ShortLabel),
       nothing_(new QLabel),
       pages_(new QStackedWidget),
       code_(new CodePane) {

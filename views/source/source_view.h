@@ -13,11 +13,10 @@
 class QComboBox;
 class QLabel;
 class QStackedWidget;
-namespace KSyntaxHighlighting {
-class SyntaxHighlighter;
-}
-
 namespace jaxscope::views {
+
+class ReadableColours;
+class ShortLabel;
 
 /// One file's text, read only, with a margin at its left: the line's number, what it makes autodiff save, what of it is alive at the peak,
 /// and after a run the time that it took.
@@ -62,7 +61,7 @@ private:
     QString path_;
     Margin* margin_;
     Head* head_;
-    std::unique_ptr<KSyntaxHighlighting::SyntaxHighlighter> colours_;
+    std::unique_ptr<ReadableColours> colours_;
 };
 
 /// The Source tab: which file, its text, and a button that opens it in the editor.
@@ -93,7 +92,7 @@ private:
     std::string shown_;  ///< path of the file
     QComboBox* files_;
     QWidget* open_;
-    QLabel* total_;
+    ShortLabel* total_;
     QLabel* nothing_;
     QStackedWidget* pages_;
     CodePane* code_;

@@ -79,7 +79,7 @@ TablePanel::TablePanel(TableModel* model, Selection* selection, QWidget* parent)
     connect(table_, &QTableView::clicked, this, [this](const QModelIndex& index) { Q_EMIT row_clicked(proxy_->mapToSource(index).row()); });
     auto* copy = new QShortcut(QKeySequence::Copy, table_, nullptr, nullptr, Qt::WidgetShortcut);
     connect(copy, &QShortcut::activated, this, [this] { QGuiApplication::clipboard()->setText(selected_as_tsv()); });
-    connect(theme_changes(), &ThemeChanges::changed, this, &TablePanel::refresh);
+    on_theme_change(this, &TablePanel::refresh);
     refresh();
     body->setCurrentIndex(1);
 }

@@ -3,8 +3,6 @@
 
 #include <KSyntaxHighlighting/Definition>
 #include <KSyntaxHighlighting/Repository>
-#include <KSyntaxHighlighting/SyntaxHighlighter>
-#include <KSyntaxHighlighting/Theme>
 #include <QMouseEvent>
 #include <QTextBlock>
 #include <QTimer>
@@ -172,10 +170,7 @@ void JaxprText::restyle() {
     setStyleSheet(QStringLiteral("QPlainTextEdit { background: %1; color: %2; }").arg(QLatin1String(p.canvas), QLatin1String(p.ink)));
     if (!colours_) colours_ = std::make_unique<ReadableColours>(document());
     KSyntaxHighlighting::Repository& all = syntax_of_jaxprs();
-    colours_->setTheme(
-        all.defaultTheme(theme().dark() ? KSyntaxHighlighting::Repository::DarkTheme : KSyntaxHighlighting::Repository::LightTheme));
-    colours_->setDefinition(all.definitionForName(QStringLiteral("jaxpr")));
-    colours_->rehighlight();
+    colours_->colour(all, all.definitionForName(QStringLiteral("jaxpr")), firstVisibleBlock());
     mark(std::vector<int>(marked_), false);
 }
 

@@ -8,11 +8,9 @@
 #include "background/background.h"
 #include "ir/print/printer.h"
 
-namespace KSyntaxHighlighting {
-class SyntaxHighlighter;
-}
-
 namespace jaxscope::views {
+
+class ReadableColours;
 
 /// Printed in the background when it is looked at for the first time. Of a long text the first lines are shown, and how many there are.
 class JaxprText : public QPlainTextEdit {
@@ -65,7 +63,7 @@ private:
     std::vector<int> marked_;
     const EqnLine* pointed_ = nullptr;
     Latest printing_;
-    std::unique_ptr<KSyntaxHighlighting::SyntaxHighlighter> colours_;
+    std::unique_ptr<ReadableColours> colours_;
 };
 
 }  // namespace jaxscope::views

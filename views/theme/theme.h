@@ -6,7 +6,10 @@
 #include <QFont>
 #include <QObject>
 #include <QPalette>
+#include <QPointer>
 #include <QString>
+#include <QWidget>
+#include <vector>
 
 #include "report/palette.h"
 
@@ -21,23 +24,40 @@ public:
     const Palette& palette() const { return dark_ ? dark_palette() : light_palette(); }
     QColor operator()(const char* colour) const;  ///< one of `palette`
     QPalette widget_palette() const;
-    QString style_sheet() const;
 
 private:
     bool dark_;
 };
 
-/// Tells widgets that colours of their own are to be set anew.
+/// Carries the theme through all widgets, some of them in each event; the windows stand still until all have it.
 class ThemeChanges : public QObject {
     Q_OBJECT
+public:
+    void begin();
+    bool busy() const { return !still_.empty() || !waiting_.empty(); }
+
 Q_SIGNALS:
-    void changed();
+    void changed();  ///< colours of one's own are to be set anew
+
+private:
+    void look_up_some();
+    void end();
+    void hold(QWidget* widget);
+    void show_next();
+    std::vector<QPointer<QWidget>> waiting_;  ///< for the sheet's colours, the last one first
+    std::vector<QPointer<QWidget>> still_;    ///< windows and their panes
+    bool telling_ = false;
 };
 
-/// The theme in force; `set_theme` styles the whole application.
+/// The theme in force; `set_theme` styles the whole application: what is there already within the next events.
 const Theme& theme();
 void set_theme(bool dark);
 ThemeChanges* theme_changes();
+/// `act` when the theme changes: in an event of its own, for all of them together would take long.
+template <class Of, class Act>
+void on_theme_change(Of* of, Act act) {
+    QObject::connect(theme_changes(), &ThemeChanges::changed, of, act, Qt::QueuedConnection);
+}
 
 constexpr double kReadableContrast = 4.5;  ///< of text and its ground: level AA of the Web Content Accessibility Guidelines
 double contrast(const QColor& a, const QColor& b);

@@ -114,7 +114,7 @@ TopBar::TopBar(Session* session, QWidget* parent)
     connect(policy_->lineEdit(), &QLineEdit::editingFinished, this, &TopBar::show_policy);
     connect(undo_, &QToolButton::clicked, session_, &Session::undo);
     connect(redo_, &QToolButton::clicked, session_, &Session::redo);
-    connect(theme_changes(), &ThemeChanges::changed, this, &TopBar::restyle);
+    on_theme_change(this, &TopBar::restyle);
     restyle();
     fill();
 }
@@ -135,6 +135,8 @@ void TopBar::lay_out() {
     lines->setHorizontalSpacing(8);
     lines->setVerticalSpacing(1);
     auto* over = new QHBoxLayout;  // what was measured may be wider than the column of the difference
+    // Qt gives a button's text a space at each side: it stands over its figure without.
+    over->setContentsMargins(-QFontMetrics(head_font()).horizontalAdvance(QLatin1Char(' ')), 0, 0, 0);
     over->addWidget(target_);
     over->addWidget(measured_label_, 1, Qt::AlignRight);
     lines->addLayout(over, 0, 0, 1, 2);

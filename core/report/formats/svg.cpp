@@ -182,7 +182,7 @@ void draw_crossings(Svg& svg, const SplitPicture& picture) {
     }
     for (const auto& c : picture.crossings) {  // on top of all lines
         const double y = c.label_y;
-        const double width = tag_width(c.label);
+        const double width = pill_width(c.label);
         svg.rect({picture.boundary - width / 2, y - 9, width, 18}, svg.p.panel, svg.p.residual, 9, 1);
         svg.text(picture.boundary, y + 4, c.label, svg.p.residual_text, {kTagSize, true, false, "middle"});
     }
