@@ -476,6 +476,11 @@ void MainWindow::restore_state() {
     if (settings.contains("window/down")) down_->restoreState(settings.value("window/down").toByteArray());
 }
 
+MainWindow::~MainWindow() {
+    // QWidget's own destructor would hide it, and what had the focus would ask the session, which isn't there any more.
+    hide();
+}
+
 void MainWindow::closeEvent(QCloseEvent* event) {
     QSettings().setValue("window/geometry", saveGeometry());
     keep_layout();

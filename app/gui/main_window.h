@@ -51,6 +51,7 @@ class MainWindow : public QMainWindow {
     Q_OBJECT
 public:
     explicit MainWindow(QWidget* parent = nullptr);
+    ~MainWindow() override;
     void open(const QString& file);
     /// "program", "split", "memory", "lines", "donated", "source", "jaxpr", "transforms", "sharding"; of the tables: "residuals",
     /// "donation", "buffers", "policies"

@@ -51,13 +51,13 @@ def in_cpp(python):
 
 def functions(parameters):
     for module, python in MODULES.items():
-        files = [f"{module}.h"] + ["products.h"] * (module == "numpy")
+        files = [f"{module}.h"] + ["products.h", "curves.h"] * (module == "numpy")
         for line in "".join((ROOT / "include" / "jaxscope" / f).read_text() for f in files).splitlines():
             cpp = f"jaxscope::jax::{module}::"
             if found := re.match(r"Array (\w+)\((.*)\);", line):
                 if re.sub(r", (const ProductOptions&|Precision) \w+ = {}", "", found[2]) == parameters:
                     yield f"{python}.{found[1]}", called(cpp + found[1], parameters) if "= {}" in found[2] else cpp + found[1]
-            elif found := re.match(r"inline constexpr [A-Z]\w+ (\w+){};", line):  # callables, of two operands
+            elif found := re.match(r"inline constexpr (?!None)[A-Z]\w+ (\w+){};", line):  # callables, of two operands
                 if parameters.count("Operand") == 2:
                     yield f"{python}.{found[1]}", called(cpp + found[1], parameters)
 

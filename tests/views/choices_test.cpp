@@ -139,6 +139,20 @@ private Q_SLOTS:
         QVERIFY(!says(*window_, "Enter applies it"));
     }
 
+    void a_window_goes_while_somebody_chooses_in_it() {
+        type("nothing_saveable");
+        QTRY_VERIFY_WITH_TIMEOUT(settled(*window_), kPatience);
+        window_->activateWindow();
+        box().setFocus();
+        QTRY_VERIFY(box().hasFocus());
+        // What the box does when the focus leaves it, it does while there is a session.
+        bool there = true, left_in_time = false;
+        connect(&session(), &QObject::destroyed, this, [&] { there = false; });
+        connect(box().lineEdit(), &QLineEdit::editingFinished, this, [&] { left_in_time = there; });
+        window_.reset();
+        QVERIFY(left_in_time && !there);
+    }
+
     void reading_the_file_again_keeps_choices_and_history() {
         type("nothing_saveable");
         type("everything_saveable");
