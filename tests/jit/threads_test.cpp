@@ -1,7 +1,9 @@
 // What a run asks of its threads: no signal handler on them, and all of the work done by however many come.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
@@ -58,13 +60,18 @@ TEST(Threads, NoHandlerRunsOnAThreadThatComputes) {
     {
         const Sender signals;
         executable->run({}, {});  // from here on the threads are the run's
-        taken_elsewhere = taken = 0;
-        const auto before = executable->run({}, options);
-        on_computing = taken_elsewhere;
-        EXPECT_EQ(before.outputs.size(), 1u);
+        taken = 0;
+        // On a busy machine the sender may hardly get a turn in one run.
+        const auto end = std::chrono::steady_clock::now() + std::chrono::minutes(1);
+        do {
+            taken_elsewhere = 0;
+            const auto before = executable->run({}, options);
+            on_computing = std::max<int>(on_computing, taken_elsewhere);
+            EXPECT_EQ(before.outputs.size(), 1u);
+        } while (taken <= 20 && std::chrono::steady_clock::now() < end);
     }
     EXPECT_GT(taken, 20);
-    // This thread takes signals again as soon as the run is over: one may come before the counter is read.
+    // This thread takes signals again as soon as a run is over: one may come before the counter is read.
     EXPECT_LE(on_computing, 1);
 }
 
