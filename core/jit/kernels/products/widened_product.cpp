@@ -70,7 +70,7 @@ public:
             types_[i] = (i < 2 ? op.in[i] : op.out[0])->dtype;
             wide_[i] = !native(arithmetic, types_[i]);
         }
-        const DotCore core = core_of(blocks_.m, blocks_.n, blocks_.k);
+        const DotCore core = core_of(blocks_.m, blocks_.n, std::min(blocks_.k, shape.core.k));  // which may be none
         routine_ = routine_of(core, arithmetic);
         const std::array<std::int64_t, 3> numbers{core.m * core.k, core.k * core.n, core.m * core.n};
         for (std::size_t i = 0; i < 3; ++i) {
