@@ -288,3 +288,30 @@ def test_dce_drops_a_checkpoint_that_only_prints_text(cli, tmp_path, operands):
     jaxscope.capture(fn, values="all")(*args).save(file)
     text = cli.json("transform", file, "--apply", "dce", "--print")["text"]
     assert ("remat2" in text) == ("remat2" in theirs) == bool(operands)
+
+
+# The most that an element may be off, in units of the last place of the exact result; XLA's own are 1 to 65.
+FORMULAS = {"exp": 2, "exp2": 2, "expm1": 5, "log": 2, "log1p": 3, "tanh": 5, "erf": 6}
+
+
+@pytest.mark.parametrize("length", [200_000, 37, 3])
+def test_formulas_of_float32_everywhere(cli, tmp_path, length):
+    """Of all magnitudes, at the ends of the range, of NaNs of any payload; and for what is left over behind whole vectors."""
+    rng = np.random.default_rng(5)
+    least = np.finfo(np.float32).tiny
+    ends = [0, -0.0, np.inf, -np.inf, np.nan, 88.72283, 88.72284, -87.33, -87.337, -104, 127.99999, 128, -126, -126.01, -1, -0.99999994, 1.5 * least,
+            least / 4, -least / 4, 1.4e38, 1.7e38, 2e38, 3.4e38, 16777216, 33554432]
+    x = np.concatenate([np.asarray(ends, np.float32), np.asarray([0x7FFFFFFF, 0x7FC00001, 0xFFFFFFFF], np.uint32).view(np.float32)])
+    some = [rng.uniform(-100, 100, length), rng.normal(size=length), np.exp(rng.uniform(-86, 88, length)), -np.exp(rng.uniform(-86, 0, length))]
+    x = np.concatenate([x, *(s.astype(np.float32) for s in some)])[:max(length, 40)]
+    functions = [getattr(jnp, n, None) or getattr(jax.scipy.special, n) for n in FORMULAS]
+    file, out = saved(lambda x: [f(x) for f in functions], x, path=tmp_path, values="all"), str(tmp_path / "out.npz")
+    cli.raw("run", file, "--outputs", out)
+    flushed = np.where(np.abs(x) < least, np.copysign(0, x), x).astype(np.float64)
+    with np.load(out) as found, np.errstate(all="ignore"), jax.enable_x64(True):
+        for k, (name, most) in enumerate(FORMULAS.items()):
+            ours, exact = found[f"out{k}"], np.asarray(functions[k](flushed))
+            same = (np.isnan(ours) & np.isnan(exact)) | (ours == exact.astype(np.float32)) | ((np.abs(ours) < 1.001 * least) & (np.abs(exact) < 1.001 * least))
+            wrong = ~same & ~(np.abs(ours - exact) <= most * np.spacing(np.abs(exact.astype(np.float32))))
+            assert not wrong.any(), f"{name}({x[wrong][0]!r}) is {ours[wrong][0]!r}, not {exact[wrong][0]!r}"
+            assert np.array_equal(np.signbit(ours[exact == 0]), np.signbit(exact[exact == 0])), name

@@ -48,6 +48,7 @@ void expect(llvm::Error e) {
 struct Host {
     std::string triple, cpu, features;
     const llvm::Target* target = nullptr;
+    bool masks = false;  ///< see emit_kernel
 };
 const Host& host() {
     static const Host h = [] {
@@ -60,6 +61,7 @@ const Host& host() {
         llvm::sys::getHostCPUFeatures(features);
         for (const auto& f : features)
             out.features += (out.features.empty() ? "" : ",") + std::string(f.second ? "+" : "-") + f.first().str();
+        out.masks = features.lookup("avx512bw") && features.lookup("avx512vl");
         std::string error;
         out.target = llvm::TargetRegistry::lookupTarget(out.triple, error);
         if (!out.target) throw std::runtime_error("code generation: " + error);
@@ -153,7 +155,7 @@ void compile_object(Batch& batch, const Loaded& loaded) {
     std::vector<llvm::Function*> functions;
     for (std::size_t i = 0; i < batch.jobs.size(); ++i) {
         check_cancelled();
-        llvm::Function* f = emit_kernel(module, *batch.jobs[i].kernel, "kernel" + std::to_string(i));
+        llvm::Function* f = emit_kernel(module, *batch.jobs[i].kernel, "kernel" + std::to_string(i), host().masks);
         f->addFnAttr("target-cpu", host().cpu);
         f->addFnAttr("target-features", host().features);
         f->addFnAttr("prefer-vector-width", "512");

@@ -8,6 +8,7 @@
 
 #include "base/checked.h"
 #include "jit/codegen/element_codegen.h"
+#include "jit/codegen/loop_hints.h"
 #include "jit/codegen/reduction_codegen.h"
 
 namespace jaxscope::exec {
@@ -19,8 +20,14 @@ using llvm::Value;
 
 class LoopGenerator {
 public:
-    LoopGenerator(llvm::Module& module, const Kernel& kernel, const std::string& name)
-        : context_(module.getContext()), k_(kernel), b_(context_), code_(b_, kernel), ops_(code_.ops()), sums_(code_, kernel) {
+    LoopGenerator(llvm::Module& module, const Kernel& kernel, const std::string& name, bool masks)
+        : context_(module.getContext()),
+          k_(kernel),
+          b_(context_),
+          code_(b_, kernel),
+          ops_(code_.ops()),
+          sums_(code_, kernel),
+          masks_(masks) {
         llvm::Type* i8p = b_.getInt8PtrTy();
         auto* type = llvm::FunctionType::get(b_.getVoidTy(), {i8p->getPointerTo(), b_.getInt64Ty(), b_.getInt64Ty(), i8p}, false);
         f_ = llvm::Function::Create(type, llvm::Function::ExternalLinkage, name, module);
@@ -84,7 +91,7 @@ private:
         Value* next = b_.CreateAdd(l.counter, b_.getInt64(1), "", true, true);
         llvm::BranchInst* back = b_.CreateCondBr(b_.CreateICmpSLT(next, l.end), l.head, exit);
         l.counter->addIncoming(next, last);
-        if (vectorise) mark_parallel(l.head, back);
+        if (vectorise) mark_parallel(*l.head, *back, {access_group_, trips(l), masks_});
         b_.SetInsertPoint(l.before);
         b_.CreateBr(l.head);
         for (std::size_t i = 0; i < 4; ++i)
@@ -93,17 +100,10 @@ private:
                 code_.set_block(static_cast<Level>(i), exit);
         b_.SetInsertPoint(exit);
     }
-    /// Iterations touch different elements, or the same ones only to read: what kernels are made of.
-    void mark_parallel(BasicBlock* body, llvm::BranchInst* back) {
-        for (llvm::Instruction& i : *body)
-            if (i.mayReadOrWriteMemory()) i.setMetadata(llvm::LLVMContext::MD_access_group, access_group_);
-        const auto str = [&](const char* s) { return llvm::MDString::get(context_, s); };
-        llvm::Metadata* enable[] = {str("llvm.loop.vectorize.enable"), llvm::ConstantAsMetadata::get(b_.getTrue())};
-        llvm::Metadata* parallel[] = {str("llvm.loop.parallel_accesses"), access_group_};
-        llvm::Metadata* parts[] = {nullptr, llvm::MDNode::get(context_, enable), llvm::MDNode::get(context_, parallel)};
-        llvm::MDNode* id = llvm::MDNode::getDistinct(context_, parts);
-        id->replaceOperandWith(0, id);
-        back->setMetadata(llvm::LLVMContext::MD_loop, id);
+    /// How often a loop runs where the kernel's shape says so; else more than any that is treated as a short one.
+    static std::int64_t trips(const Loop& l) {
+        const auto* end = llvm::dyn_cast<llvm::ConstantInt>(l.end);
+        return end ? end->getSExtValue() : INT64_MAX;
     }
 
     void store_element(std::size_t store, const Number& v, Value* index) {
@@ -476,6 +476,7 @@ private:
     llvm::Function* f_;
     BasicBlock* entry_;
     llvm::MDNode* access_group_;
+    bool masks_;
     std::vector<Value*> stores_;
     std::map<std::uint32_t, std::int64_t> scratch_;                  ///< byte offset of a node's row or sums
     std::map<std::pair<std::uint32_t, std::int64_t>, Number> kept_;  ///< of unrolled rows: a node at a column
@@ -483,8 +484,8 @@ private:
 
 }  // namespace
 
-llvm::Function* emit_kernel(llvm::Module& module, const Kernel& kernel, const std::string& name) {
-    return LoopGenerator(module, kernel, name).run();
+llvm::Function* emit_kernel(llvm::Module& module, const Kernel& kernel, const std::string& name, bool masks) {
+    return LoopGenerator(module, kernel, name, masks).run();
 }
 
 }  // namespace jaxscope::exec

@@ -34,38 +34,56 @@ public:
             r = r ? fma(r, x, llvm::ConstantFP::get(x->getType(), k)) : llvm::ConstantFP::get(x->getType(), k);
         return r;
     }
-    Value* clamp(Value* x, double low, double high) const {  // NaN becomes a bound: callers put it back
-        Value* t = b.CreateSelect(b.CreateFCmpOGT(x, c(low)), x, c(low));
-        return b.CreateSelect(b.CreateFCmpOLT(t, c(high)), t, c(high));
+    Value* clamp(Value* x, double low, double high) const {  // NaN stays one: both comparisons are false of it
+        Value* t = b.CreateSelect(b.CreateFCmpOLT(x, c(low)), c(low), x);
+        return b.CreateSelect(b.CreateFCmpOGT(t, c(high)), c(high), t);
     }
-    /// 2^n for an integral float n in [-126, 127].
-    Value* pow2(Value* n) const { return number(b.CreateShl(b.CreateAdd(b.CreateFPToSI(n, b.getInt32Ty()), ci(127)), ci(23))); }
     llvm::IRBuilder<>& b;
 };
 
-/// exp: x = n ln2 + r, |r| <= ln2/2, a polynomial for e^r, scaled by 2^n in two steps so that subnormal results come out.
-Value* exp_f32(const Formula& f, Value* x) {
-    Value* t = f.clamp(x, -104.0, 89.0);
-    Value* n = f.round(f.b.CreateFMul(t, f.c(1.44269504088896341)));
-    Value* r = f.fma(n, f.c(-0.693359375), t);
-    r = f.fma(n, f.c(2.12194440e-4), r);
+/// A float rounded to a whole number n by adding one so large that no fraction is left of the sum: its last bits are n's.
+struct Whole {
+    Value* number;
+    Value* exponent;  ///< n where a float has its exponent; modulo 2^9
+};
+constexpr double kNoFraction = 12582912;  // 1.5 * 2^23, whose own last nine bits are 0
+Whole whole(const Formula& f, Value* sum) { return {f.b.CreateFSub(sum, f.c(kNoFraction)), f.b.CreateShl(f.bits(sum), f.ci(23))}; }
+
+/// e^r for |r| <= ln2 / 2, times 2^n: a polynomial, to whose exponent n is added. The result must be a normal number.
+Value* exp_of_rest(const Formula& f, Value* r, const Whole& n) {
     Value* p = f.poly(r, {1.9875691500e-4, 1.3981999507e-3, 8.3334519073e-3, 4.1665795894e-2, 1.6666665459e-1, 5.0000001201e-1});
     p = f.fma(f.b.CreateFMul(r, r), p, f.b.CreateFAdd(r, f.c(1)));
-    Value* half = f.b.CreateFMul(n, f.c(0.5));
-    half = f.b.CreateUnaryIntrinsic(llvm::Intrinsic::floor, half);
-    Value* y = f.b.CreateFMul(f.b.CreateFMul(p, f.pow2(half)), f.pow2(f.b.CreateFSub(n, half)));
-    return f.b.CreateSelect(f.is_nan(x), x, y);
+    return f.number(f.b.CreateAdd(f.bits(p), n.exponent));
+}
+/// `y` between the bounds, 0 below (denormals are flushed: threads/denormals.h), infinity above; NaN stays one.
+Value* between(const Formula& f, Value* x, double low, double high, Value* y) {
+    y = f.b.CreateSelect(f.b.CreateFCmpOLT(x, f.c(low)), f.c(0), y);
+    return f.b.CreateSelect(f.b.CreateFCmpUGT(x, f.c(high)), f.b.CreateFAdd(x, f.c(INFINITY)), y);
 }
 
-/// log: x = m 2^e with m in [sqrt(1/2), sqrt(2)); Cephes' polynomial of m - 1.
-Value* log_f32(const Formula& f, Value* x) {
-    Value* tiny = f.b.CreateFCmpOLT(x, f.c(1.17549435e-38));
-    Value* scaled = f.b.CreateSelect(tiny, f.b.CreateFMul(x, f.c(8388608.0)), x);
-    Value* i = f.b.CreateSub(f.bits(scaled), f.ci(0x3f3504f3));
-    Value* e = f.b.CreateSIToFP(f.b.CreateAShr(i, f.ci(23)), f.b.getFloatTy());
-    e = f.b.CreateFSub(e, f.b.CreateSelect(tiny, f.c(23), f.c(0)));
+/// exp: x = n ln2 + r.
+Value* exp_f32(const Formula& f, Value* x) {
+    constexpr double kLow = -87.3365, kHigh = 88.72283;  // of normal results
+    Value* t = f.clamp(x, kLow, kHigh);
+    const Whole n = whole(f, f.fma(t, f.c(1.44269504088896341), f.c(kNoFraction)));
+    Value* r = f.fma(n.number, f.c(-0.693359375), t);
+    r = f.fma(n.number, f.c(2.12194440e-4), r);
+    return between(f, x, kLow, kHigh, exp_of_rest(f, r, n));
+}
+
+/// What a logarithm is made of: x = (1 + rest) 2^exponent, with 1 + rest in [sqrt(1/2), sqrt(2)).
+struct LogParts {
+    Value* rest;
+    Value* exponent;
+    Value* bits;  ///< x's own, less those of sqrt(1/2)
+};
+LogParts log_parts(const Formula& f, Value* x) {
+    Value* i = f.b.CreateSub(f.bits(x), f.ci(0x3f3504f3));
     Value* m = f.number(f.b.CreateAdd(f.b.CreateAnd(i, f.ci(0x007fffff)), f.ci(0x3f3504f3)));
-    Value* r = f.b.CreateFSub(m, f.c(1));
+    return {f.b.CreateFSub(m, f.c(1)), f.b.CreateSIToFP(f.b.CreateAShr(i, f.ci(23)), f.b.getFloatTy()), i};
+}
+/// Cephes' polynomial of `rest`; `x` decides what has no logarithm (denormals are zeros: threads/denormals.h).
+Value* log_of(const Formula& f, Value* x, Value* r, Value* e) {
     Value* z = f.b.CreateFMul(r, r);
     Value* p = f.poly(r, {7.0376836292e-2, -1.1514610310e-1, 1.1676998740e-1, -1.2420140846e-1, 1.4249322787e-1, -1.6668057665e-1,
                           2.0000714765e-1, -2.4999993993e-1, 3.3333331174e-1});
@@ -77,16 +95,20 @@ Value* log_f32(const Formula& f, Value* x) {
     y = f.b.CreateSelect(f.b.CreateFCmpOEQ(x, f.c(0)), f.c(-INFINITY), y);
     return f.b.CreateSelect(f.b.CreateFCmpULT(x, f.c(0)), f.c(NAN), y);
 }
+Value* log_f32(const Formula& f, Value* x) {
+    const LogParts parts = log_parts(f, x);
+    return log_of(f, x, parts.rest, parts.exponent);
+}
 
-/// log1p by Kahan's correction of log(1 + x) for the rounding of 1 + x.
+/// log1p: the logarithm of u = 1 + x, to whose rest is added what the sum lost, scaled by 2^-exponent. That is made as 2^(1-exponent),
+/// which is a number for the largest exponent, too.
 Value* log1p_f32(const Formula& f, Value* x) {
     Value* u = f.b.CreateFAdd(x, f.c(1));
-    Value* um1 = f.b.CreateFSub(u, f.c(1));
-    Value* same = f.b.CreateFCmpOEQ(um1, f.c(0));
-    Value* safe = f.b.CreateSelect(same, f.c(1), um1);
-    Value* y = f.b.CreateFMul(log_f32(f, u), f.b.CreateFDiv(x, safe));
-    Value* huge = f.b.CreateFCmpOEQ(u, f.c(INFINITY));
-    return f.b.CreateSelect(same, x, f.b.CreateSelect(huge, x, y));
+    Value* lost = f.b.CreateFSub(x, f.b.CreateFSub(u, f.c(1)));
+    const LogParts parts = log_parts(f, u);
+    Value* scale = f.number(f.b.CreateSub(f.ci(0x40000000), f.b.CreateAnd(parts.bits, f.ci(0xff800000))));
+    Value* rest = f.fma(lost, f.b.CreateFMul(scale, f.c(0.5)), parts.rest);
+    return f.b.CreateSelect(f.b.CreateFCmpOEQ(x, f.c(0)), x, log_of(f, u, rest, parts.exponent));  // of both zeros
 }
 
 Value* expm1_f32(const Formula& f, Value* x) {
@@ -111,8 +133,7 @@ Value* tanh_f32(const Formula& f, Value* x) {
     Value* y = f.b.CreateFDiv(f.b.CreateFMul(t, p), q);
     y = f.b.CreateSelect(f.b.CreateFCmpOLT(f.fabs(x), f.c(0.0004)), x, y);
     Value* one = f.b.CreateBinaryIntrinsic(llvm::Intrinsic::copysign, f.c(1), x);
-    y = f.b.CreateSelect(f.b.CreateFCmpOGE(f.fabs(x), f.c(kOne)), one, y);
-    return f.b.CreateSelect(f.is_nan(x), x, y);
+    return f.b.CreateSelect(f.b.CreateFCmpOGE(f.fabs(x), f.c(kOne)), one, y);
 }
 
 Value* erf_f32(const Formula& f, Value* x) {
@@ -122,8 +143,7 @@ Value* erf_f32(const Formula& f, Value* x) {
                           -2.95459980854025e-03, -1.60960333262415e-02});
     Value* q =
         f.poly(z, {-1.45660718464996e-05, -2.13374055278905e-04, -1.68282697438203e-03, -7.37332916720468e-03, -1.42647390514189e-02});
-    Value* y = f.b.CreateFDiv(f.b.CreateFMul(t, p), q);
-    return f.b.CreateSelect(f.is_nan(x), x, y);
+    return f.b.CreateFMul(t, f.b.CreateFDiv(p, q));  // t * p of the smallest would be a denormal
 }
 
 /// erf_inv after Giles, "Approximating the erfinv function": two polynomials of w = -log(1 - x^2).
@@ -210,14 +230,12 @@ Value* logistic(const Formula& f, Value* x) {
     return f.b.CreateFDiv(one, f.b.CreateFAdd(one, math_function(f.b, KOp::Exp, f.b.CreateFNeg(x))));
 }
 
-/// exp2 through exp for f32; the product's rounding costs accuracy for large |x|, so n is split off first.
 Value* exp2_f32(const Formula& f, Value* x) {
-    Value* t = f.clamp(x, -151, 129);
-    Value* n = f.round(t);
-    Value* p = exp_f32(f, f.b.CreateFMul(f.b.CreateFSub(t, n), f.c(0.69314718055994531)));
-    Value* half = f.b.CreateUnaryIntrinsic(llvm::Intrinsic::floor, f.b.CreateFMul(n, f.c(0.5)));
-    Value* y = f.b.CreateFMul(f.b.CreateFMul(p, f.pow2(half)), f.pow2(f.b.CreateFSub(n, half)));
-    return f.b.CreateSelect(f.is_nan(x), x, y);
+    constexpr double kLow = -126, kHigh = 127.99999237060547;  // of normal results
+    Value* t = f.clamp(x, kLow, kHigh);
+    const Whole n = whole(f, f.b.CreateFAdd(t, f.c(kNoFraction)));
+    Value* r = f.b.CreateFMul(f.b.CreateFSub(t, n.number), f.c(0.69314718055994531));
+    return between(f, x, kLow, kHigh, exp_of_rest(f, r, n));
 }
 
 Value* f32_function(const Formula& f, KOp o, Value* x) {
