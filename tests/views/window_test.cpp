@@ -219,7 +219,8 @@ private Q_SLOTS:
         QTRY_VERIFY_WITH_TIMEOUT((child = runner_at_work()) != 0, kPatience);
         QVERIFY(::kill(child, SIGKILL) == 0);
         QTRY_VERIFY_WITH_TIMEOUT(!window.session()->running(), kPatience);
-        QVERIFY2(window.notice()->text().contains("system ended the process"), qPrintable(window.notice()->text()));
+        const QString said = window.notice()->text();
+        QVERIFY2(said.contains("killed the process (SIGKILL)") && said.contains("its plan needs"), qPrintable(said));
         QVERIFY(window.session()->current().plan != nullptr);
         // Closed while another one runs: that one goes, too.
         window.session()->run();
