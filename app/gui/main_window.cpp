@@ -453,11 +453,18 @@ const VisibleGraph::Node* MainWindow::picked_group() const {
     return picked.group.empty() || found == graph.by_key.end() ? nullptr : &graph.nodes[found->second];
 }
 
+/// Whatever key is held: who offers a file to be moved deletes it once it was taken.
+static void take_a_copy(QDropEvent& event) {
+    event.setDropAction(Qt::CopyAction);
+    event.accept();
+}
+
 void MainWindow::dragEnterEvent(QDragEnterEvent* event) {
-    if (event->mimeData()->hasUrls()) event->acceptProposedAction();
+    if (event->mimeData()->hasUrls()) take_a_copy(*event);
 }
 
 void MainWindow::dropEvent(QDropEvent* event) {
+    take_a_copy(*event);
     QStringList files;
     for (const QUrl& url : event->mimeData()->urls())
         if (url.isLocalFile()) files << url.toLocalFile();
