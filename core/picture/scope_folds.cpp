@@ -117,6 +117,18 @@ bool alike(const Jaxpr& jaxpr, const Scope& a, const Scope& b) {
     return true;
 }
 
+/// "model.py:44" where the user's own line is one, else how many they are.
+std::string line_or_count(const Jaxpr& jaxpr, std::uint32_t begin, std::uint32_t end) {
+    const SourceLoc first = jaxpr.eqns[begin].source.loc();
+    bool same = first.line > 0;
+    for (std::uint32_t i = begin + 1; i < end && same; ++i) {
+        const SourceLoc loc = jaxpr.eqns[i].source.loc();
+        same = loc.line == first.line && loc.file == first.file;
+    }
+    if (!same) return std::to_string(end - begin) + " equations";
+    return first.file.substr(first.file.rfind('/') + 1) + ":" + std::to_string(first.line);
+}
+
 /// Children of a crowded scope in a row that one name scope holds, where modules are called one after the other in one function: a group.
 /// So are those between two modules.
 void put_names_together(std::vector<Scope>& scopes, const Jaxpr& jaxpr, std::uint32_t s) {
@@ -145,7 +157,7 @@ void put_names_together(std::vector<Scope>& scopes, const Jaxpr& jaxpr, std::uin
             continue;
         }
         const std::uint32_t begin = begin_of(scopes, all[k]), end = end_of(stop - 1);
-        Scope group{.label = Sym(named ? names[k] : std::to_string(end - begin) + " equations"),
+        Scope group{.label = Sym(named ? names[k] : line_or_count(jaxpr, begin, end)),
                     .run = false,
                     .made = true,
                     .library = false,

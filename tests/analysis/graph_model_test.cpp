@@ -153,10 +153,11 @@ TEST(ScopeTree, AFunctionThatIsCalledAgainIsTheNextGroup) {
 TEST(ScopeTree, ModulesThatACrowdedFunctionCallsAreGroups) {
     std::vector<Called> equations;
     for (int layer = 0; layer < 6; ++layer)
-        for (int k = 0; k < 30; ++k) {
+        for (int k = 0; k < 33; ++k) {
             const char* module = k < 14 ? "attention" : k < 28 ? "mlp" : "";
+            const int line = k < 28 ? k : k < 31 ? 50 : k < 32 ? 60 : 70;  // three of one line behind them, and two more
             equations.push_back(
-                {{"step", "model"}, layer * 100 + k, *module == 0 ? "" : std::string(module) + "_" + std::to_string(layer)});
+                {{"step", "model"}, 100 * layer + line, *module == 0 ? "" : std::string(module) + "_" + std::to_string(layer)});
         }
     equations.push_back({{"step"}, 1, ""});
     const JaxprPtr f = traced_in(equations);
@@ -166,9 +167,17 @@ TEST(ScopeTree, ModulesThatACrowdedFunctionCallsAreGroups) {
     std::vector<std::string> labels;
     for (const std::uint32_t child : model.children)
         labels.push_back((child & Scope::kScopeChild) != 0 ? tree.scopes[child & ~Scope::kScopeChild].label.str() : "");
-    ASSERT_EQ(labels.size(), 24u);  // two modules, and two equations between them, of each layer
-    EXPECT_EQ(std::vector<std::string>(labels.begin(), labels.begin() + 5),
-              (std::vector<std::string>{"attention_0", "mlp_0", "", "", "attention_1"}));
+    EXPECT_EQ(labels.size(), 18u);
+    EXPECT_EQ(std::vector<std::string>(labels.begin(), labels.begin() + 4),
+              (std::vector<std::string>{"attention_0", "mlp_0", "5 equations", "attention_1"}));
+    // Of one line of the user's: that line.
+    for (Called& at : equations)
+        if (at.scope.empty() && at.calls.size() == 2) at.line = 50;
+    const JaxprPtr g = traced_in(equations);
+    const ScopeTree by_line = build_scope_tree(*g, Grouping::Function);
+    bool found = false;
+    for (const Scope& scope : by_line.scopes) found = found || scope.label == Sym("f.py:50");
+    EXPECT_TRUE(found);
 }
 
 TEST(ScopeTree, ModulesOfALoopAreCalledByTheirNameScopes) {

@@ -2,6 +2,7 @@
 #include <QLineEdit>
 #include <QRegularExpression>
 #include <QSet>
+#include <QSplitter>
 #include <QTabBar>
 #include <QTableView>
 #include <QtTest>
@@ -211,6 +212,25 @@ private Q_SLOTS:
         QVERIFY(figure != nullptr);
         const auto from = [&](QWidget* w) { return w->mapTo(window_->top_bar(), QPoint()).x() + first_ink(w); };
         QVERIFY2(std::abs(from(head) - from(figure)) <= 1, qPrintable(QStringLiteral("%1, %2").arg(from(head)).arg(from(figure))));
+    }
+
+    void a_high_window_has_more_rows_until_somebody_moves_the_border() {
+        QVERIFY(opens(*window_));
+        const auto foot = [&] { return window_->residual_table()->height(); };
+        window_->resize(1600, 1000);
+        QTest::qWait(50);
+        const int usual = foot();
+        window_->resize(3840, 2100);
+        QTRY_VERIFY2(foot() > 2 * usual, qPrintable(QString::number(foot())));
+        for (QSplitter* splitter : window_->findChildren<QSplitter*>())
+            if (splitter->orientation() == Qt::Vertical && splitter->isAncestorOf(window_->residual_table())) {
+                splitter->setSizes({1500, 500});
+                Q_EMIT splitter->splitterMoved(1500, 1);
+            }
+        const int chosen = foot();
+        window_->resize(3840, 2050);
+        QTest::qWait(50);
+        QCOMPARE(foot(), chosen);
     }
 
     void a_low_window_gives_the_tables_the_room_of_the_curve() {

@@ -2,6 +2,7 @@
 #include "commands/short_paths.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace jaxscope::views {
 namespace {
@@ -72,10 +73,18 @@ ShortPaths::ShortPaths(const std::vector<std::string>& paths) {
     for (const std::string& path : paths) {
         std::string before;
         for (const std::string& part : parts_of_path(path)) {
-            next_[before].insert(part);
+            ++next_[before][part];
             before += part;
         }
     }
+}
+
+double ShortPaths::tells(const std::string& before, const std::string& part) const {
+    const auto found = next_.find(before);
+    if (found == next_.end() || !found->second.contains(part)) return 0;
+    double all = 0;
+    for (const auto& [other, times] : found->second) all += times;
+    return std::log2(all / found->second.at(part));
 }
 
 std::size_t ShortPaths::shortest(const std::string& before, const std::string& part) const {
@@ -83,7 +92,7 @@ std::size_t ShortPaths::shortest(const std::string& before, const std::string& p
     if (!is_key(part)) return part.size();
     std::size_t same = 0;
     if (const auto found = next_.find(before); found != next_.end())
-        for (const std::string& other : found->second) {
+        for (const auto& [other, times] : found->second) {
             if (other == part) continue;
             const auto [here, there] = std::mismatch(part.begin(), part.end(), other.begin(), other.end());
             same = std::max(same, static_cast<std::size_t>(here - part.begin()));
@@ -97,12 +106,11 @@ QString ShortPaths::shown(const std::string& path, const QFontMetrics& letters, 
     std::vector<std::string> parts = whole_parts;
     std::vector<bool> kept(parts.size(), true);
     if (const QString whole = joined(parts, kept); fits(whole)) return whole;
-    std::vector<std::pair<std::size_t, std::size_t>> order;  // alternatives, part: what goes first
+    std::vector<std::pair<double, std::size_t>> order;  // how much it tells, part: what goes first
     std::vector<std::size_t> least;
     std::string before;
     for (std::size_t k = 0; k < parts.size(); ++k) {
-        const auto found = next_.find(before);
-        if (k > 0) order.emplace_back(found == next_.end() ? 1 : found->second.size(), k);
+        if (k > 0) order.emplace_back(tells(before, parts[k]), k);
         least.push_back(shortest(before, parts[k]));
         before += parts[k];
     }
@@ -114,14 +122,14 @@ QString ShortPaths::shown(const std::string& path, const QFontMetrics& letters, 
         if (letters.horizontalAdvance(joined(parts, kept)) >= was) kept[part] = true;
         return fits(joined(parts, kept));
     };
-    for (const auto& [alternatives, part] : order)
-        if (alternatives == 1 && leave_out(part)) return joined(parts, kept);
+    for (const auto& [told, part] : order)
+        if (told == 0 && leave_out(part)) return joined(parts, kept);
     for (std::size_t size = longest(whole_parts, kept); size > 0; --size) {
         for (std::size_t k = 0; k < parts.size(); ++k)
             if (kept[k] && whole_parts[k].size() > size && size >= least[k]) parts[k] = with_end_cut(whole_parts[k], size);
         if (fits(joined(parts, kept))) return joined(parts, kept);
     }
-    for (const auto& [alternatives, part] : order)
+    for (const auto& [told, part] : order)
         if (kept[part] && leave_out(part)) return joined(parts, kept);
     return letters.elidedText(joined(parts, kept), Qt::ElideMiddle, width);
 }

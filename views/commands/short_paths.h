@@ -5,7 +5,6 @@
 #include <QFontMetrics>
 #include <QString>
 #include <map>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -20,13 +19,15 @@ public:
     ShortPaths() = default;
     explicit ShortPaths(const std::vector<std::string>& paths);
     /// In so many pixels. What all neighbours have goes first; then keys lose their ends, as long as they still differ; then parts go,
-    /// those with the fewest alternatives first. The argument's name stays.
+    /// first those that most neighbours have. The argument's name stays.
     QString shown(const std::string& path, const QFontMetrics& letters, int width) const;
 
 private:
+    /// In bits: 0 where nothing else goes on from `before`, much where few paths go on like this.
+    double tells(const std::string& before, const std::string& part) const;
     /// How short a part may become, dots and all, so that nothing else that goes on from `before` looks the same.
     std::size_t shortest(const std::string& before, const std::string& part) const;
-    std::map<std::string, std::set<std::string>> next_;  ///< of the beginning of a path: what goes on from there
+    std::map<std::string, std::map<std::string, int>> next_;  ///< of the beginning of a path: what goes on from there, and how often
 };
 
 }  // namespace jaxscope::views
