@@ -208,17 +208,33 @@ void MainWindow::tell_marks() {
     notice_->tell(told_marks_, tr("Copy the Python"), [this] { copy_marks(); });
 }
 
+/// To the pane itself, the largest that takes it, rather than to the buttons over it: arrows walk there at once.
+static void give_keyboard(const QWidget& page) {
+    QWidget* largest = nullptr;
+    for (QWidget* pane : page.findChildren<QWidget*>()) {
+        if (!pane->isVisible() || (pane->focusPolicy() & Qt::TabFocus) == 0) continue;
+        if (largest == nullptr || pane->width() * pane->height() > largest->width() * largest->height()) largest = pane;
+    }
+    if (largest != nullptr) largest->setFocus(Qt::ShortcutFocusReason);
+}
+
 void MainWindow::add_view_actions() {
     QMenu* view = add_menu(tr("&View"));
-    add_action(view, tr("Program"), QKeySequence(QStringLiteral("Alt+1")), [this] { show_tab("program"); });
-    add_action(view, tr("Split"), QKeySequence(QStringLiteral("Alt+2")), [this] { show_tab("split"); });
-    add_action(view, tr("Memory"), QKeySequence(QStringLiteral("Alt+3")), [this] { show_tab("memory"); });
-    add_action(view, tr("Donated"), QKeySequence(QStringLiteral("Alt+4")), [this] { show_tab("donated"); });
-    add_action(view, tr("Source"), QKeySequence(QStringLiteral("Alt+5")), [this] { show_tab("source"); });
-    add_action(view, tr("Jaxpr"), QKeySequence(QStringLiteral("Alt+7")), [this] { show_tab("jaxpr"); });
-    add_action(view, tr("Transforms"), QKeySequence(QStringLiteral("Alt+8")), [this] { show_tab("transforms"); });
-    add_action(view, tr("Sharding over several devices"), QKeySequence(QStringLiteral("Alt+9")), [this] { show_tab("sharding"); });
-    add_action(view, tr("Policies"), QKeySequence(QStringLiteral("Alt+6")), [this] { show_tab("policies"); });
+    const auto go_to = [this](const char* name) {
+        return [this, name = QString::fromLatin1(name)] {
+            show_tab(name);
+            give_keyboard(*(name == QLatin1String("policies") ? tables_ : pictures_)->currentWidget());
+        };
+    };
+    add_action(view, tr("Program"), QKeySequence(QStringLiteral("Alt+1")), go_to("program"));
+    add_action(view, tr("Split"), QKeySequence(QStringLiteral("Alt+2")), go_to("split"));
+    add_action(view, tr("Memory"), QKeySequence(QStringLiteral("Alt+3")), go_to("memory"));
+    add_action(view, tr("Donated"), QKeySequence(QStringLiteral("Alt+4")), go_to("donated"));
+    add_action(view, tr("Source"), QKeySequence(QStringLiteral("Alt+5")), go_to("source"));
+    add_action(view, tr("Jaxpr"), QKeySequence(QStringLiteral("Alt+7")), go_to("jaxpr"));
+    add_action(view, tr("Transforms"), QKeySequence(QStringLiteral("Alt+8")), go_to("transforms"));
+    add_action(view, tr("Sharding over several devices"), QKeySequence(QStringLiteral("Alt+9")), go_to("sharding"));
+    add_action(view, tr("Policies"), QKeySequence(QStringLiteral("Alt+6")), go_to("policies"));
     view->addSeparator();
     const auto picture = [this] { return pictures_->currentWidget() == split_ ? split_->view() : program_->view(); };
     add_action(view, tr("Zoom in"), QKeySequence(QStringLiteral("Ctrl+=")), [picture] { picture()->zoom_by(1.25); });

@@ -108,6 +108,7 @@ MainWindow::MainWindow(QWidget* parent)
     connect(strip_, &TimelineWidget::step_picked, this, show_step);
     connect(pictures_, &QTabWidget::currentChanged, this, &MainWindow::show_strip);
     connect(down_, &QSplitter::splitterMoved, this, &MainWindow::show_strip);
+    connect(down_, &QSplitter::splitterMoved, down_, [this] { down_->setProperty(kMoved, true); });
     connect(source_, &SourceView::open_requested, this, [this](const QString& file, int line) {
         if (const QString problem = open_in_editor(file, line); !problem.isEmpty()) notice_->tell(problem);
     });
@@ -229,7 +230,10 @@ void MainWindow::show_strip() {
 
 void MainWindow::resizeEvent(QResizeEvent* event) {
     QMainWindow::resizeEvent(event);
-    QTimer::singleShot(0, this, &MainWindow::show_strip);  // once what is inside has its size
+    QTimer::singleShot(0, this, [this] {  // once what is inside has its size
+        share_height();
+        show_strip();
+    });
 }
 
 void MainWindow::show_policies() {
@@ -406,7 +410,11 @@ void MainWindow::tell_problems(const QMap<QString, QString>& problems) {
     for (const QString& reason : problems)
         if (!reasons.contains(reason)) reasons << reason;
     QStringList lines;
-    for (const QString& reason : reasons) lines << tr("Can't be had: %1. %2").arg(problems.keys(reason).join(QStringLiteral(", ")), reason);
+    for (const QString& reason : reasons) {
+        const QStringList of = problems.keys(reason);
+        lines << (of == QStringList{QStringLiteral("run")} ? tr("The run has no result: %1").arg(reason)
+                                                           : tr("Can't be had: %1. %2").arg(of.join(QStringLiteral(", ")), reason));
+    }
     const QString text = lines.join('\n');
     if (text == told_problems_) return;
     if (!text.isEmpty())
@@ -434,7 +442,9 @@ void MainWindow::explain_selection() {
     Explanation explanation = explain(*program, selection_.picked(), look.stages(), session_.choices());
     if (selection_.picked().empty() && look.run && look.plan && look.step)
         if (const std::string why = memory_report(*look.step, *look.plan, look.run.get()).difference; !why.empty())
-            explanation.sentences.push_back("The peak was " + why + ".");
+            // Before the last one, which says what to do next.
+            explanation.sentences.insert(explanation.sentences.end() - (explanation.sentences.empty() ? 0 : 1),
+                                         "The peak was " + why + ".");
     if (const VisibleGraph::Node* group = picked_group(); group != nullptr && explanation.sentences.empty()) {
         explanation.title = group->title;
         explanation.subtitle = group->detail;
@@ -453,11 +463,18 @@ const VisibleGraph::Node* MainWindow::picked_group() const {
     return picked.group.empty() || found == graph.by_key.end() ? nullptr : &graph.nodes[found->second];
 }
 
+/// Whatever key is held: who offers a file to be moved deletes it once it was taken.
+static void take_a_copy(QDropEvent& event) {
+    event.setDropAction(Qt::CopyAction);
+    event.accept();
+}
+
 void MainWindow::dragEnterEvent(QDragEnterEvent* event) {
-    if (event->mimeData()->hasUrls()) event->acceptProposedAction();
+    if (event->mimeData()->hasUrls()) take_a_copy(*event);
 }
 
 void MainWindow::dropEvent(QDropEvent* event) {
+    take_a_copy(*event);
     QStringList files;
     for (const QUrl& url : event->mimeData()->urls())
         if (url.isLocalFile()) files << url.toLocalFile();
@@ -466,14 +483,6 @@ void MainWindow::dropEvent(QDropEvent* event) {
     if (files.isEmpty()) return;
     open_apart(files.first());
     if (files.size() > 1) Q_EMIT files_wanted(files.mid(1));
-}
-
-void MainWindow::restore_state() {
-    const QSettings settings;
-    if (isWindow() && parentWidget() == nullptr && settings.contains("window/geometry"))
-        restoreGeometry(settings.value("window/geometry").toByteArray());
-    if (settings.contains("window/across")) across_->restoreState(settings.value("window/across").toByteArray());
-    if (settings.contains("window/down")) down_->restoreState(settings.value("window/down").toByteArray());
 }
 
 MainWindow::~MainWindow() {

@@ -165,6 +165,8 @@ private:
     void show_stages();
     void show_policies();
     void show_strip();
+    void share_height();
+    static constexpr const char* kMoved = "moved";  ///< a property of a splitter: somebody moved it
     void build_compare();
     void ask_xla(const QString& target);
     void tell_asking();

@@ -116,10 +116,29 @@ void MainWindow::set_in_front(bool in_front) {
     for (QAction* action : actions()) action->setEnabled(in_front);
 }
 
+/// A high screen has room for more rows of the tables, too, and a low one for the picture, unless somebody said how much.
+void MainWindow::share_height() {
+    constexpr int kUsual = 290;
+    if (down_->property(kMoved).toBool()) return;
+    const int all = down_->height(), foot = std::max(all * 3 / 10, std::min(kUsual, all / 2));
+    down_->setSizes({all - foot, foot});
+}
+
+void MainWindow::restore_state() {
+    const QSettings settings;
+    if (isWindow() && parentWidget() == nullptr && settings.contains("window/geometry"))
+        restoreGeometry(settings.value("window/geometry").toByteArray());
+    if (settings.contains("window/across")) across_->restoreState(settings.value("window/across").toByteArray());
+    if (settings.contains("window/down")) {
+        down_->restoreState(settings.value("window/down").toByteArray());
+        down_->setProperty(kMoved, true);
+    }
+}
+
 void MainWindow::keep_layout() {
     QSettings settings;
     settings.setValue("window/across", across_->saveState());
-    settings.setValue("window/down", down_->saveState());
+    if (down_->property(kMoved).toBool()) settings.setValue("window/down", down_->saveState());
 }
 
 }  // namespace jaxscope::app

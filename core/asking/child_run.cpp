@@ -44,11 +44,10 @@ std::vector<std::string> words_of(const ChildRun& run, const std::string& captur
     return words;
 }
 
-[[noreturn]] void refuse(const ProcessResult& done) {
+[[noreturn]] void refuse(const ProcessResult& done, const Error& killed) {
     if (done.exit_code == exit_code(ErrorCode::Cancelled)) throw_cancelled();
     if (done.exit_code == exit_code(ErrorCode::BadInput)) throw Error(ErrorCode::BadInput, last_word(done));
-    if (done.exit_code == 128 + SIGKILL)
-        throw Error(ErrorCode::CannotRun, "expected enough memory, found that the system ended the process that ran the program");
+    if (done.exit_code == 128 + SIGKILL) throw Error(killed);
     throw Error(ErrorCode::CannotRun, done.exit_code > 128 ? "expected the run to end by itself, found that signal " +
                                                                  std::to_string(done.exit_code - 128) + " ended it"
                                                            : last_word(done));
@@ -85,9 +84,10 @@ ChildRunResult run_in_child(const ChildRun& run) {
     write_capture(run.program, capture);
     ProcessRequest request;
     request.command = words_of(run, capture, outputs);
+    const KilledBy killed_by;
     const ProcessResult done = run_process(request);
     if (done.cancelled) throw_cancelled();
-    if (done.exit_code != 0) refuse(done);
+    if (done.exit_code != 0) refuse(done, killed_by.error(run.planned_peak));
     ChildRunResult out;
     out.json = done.output;
     try {

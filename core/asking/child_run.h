@@ -16,8 +16,9 @@ struct ChildRun {
     JitOptions jit;
     ChildLimits limits;
     bool profile = false;
-    bool outputs = true;  ///< false: what the program returns stays there
-    std::string command;  ///< the command line's program; empty: `jaxscope` beside this one's executable, else on PATH
+    bool outputs = true;            ///< false: what the program returns stays there
+    std::int64_t planned_peak = 0;  ///< bytes, for the word on a run that was killed; 0: not known
+    std::string command;            ///< the command line's program; empty: `jaxscope` beside this one's executable, else on PATH
 };
 /// The time that kernels took in one run, by the user's own line that names them; of loops that of their bodies' kernels.
 struct LineTime {

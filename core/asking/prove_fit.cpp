@@ -57,6 +57,7 @@ void measure(const Inspection& again, FitProof& out) {
     run.program = program_to_run(again.program(), again.step(), again.donation());
     run.jit = again.choices().jit;
     run.outputs = false;
+    run.planned_peak = again.plan().planned_peak;
     const ChildRunResult ran = run_in_child(run);
     out.measured_peak = ran.result.measured_peak;
     for (const auto& row : ran.result.unplanned) out.unplanned += row.bytes;

@@ -31,6 +31,7 @@ namespace {
 /// A page that both processes see.
 struct Board {
     std::atomic<std::int64_t> before{-1};  ///< resident before the run that is counted; -1: none is
+    std::atomic<std::int64_t> planned{0};  ///< what that run takes by its plan
     std::atomic<bool> time_is_up{false};
 };
 Board* board = nullptr;  ///< of this child
@@ -119,6 +120,20 @@ private:
     Clock::time_point begin_ = Clock::now();
 };
 
+/// How many processes the system ended because memory was short; -1: it doesn't count them.
+std::int64_t ended_for_memory() {
+    const int fd = open("/proc/vmstat", O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return -1;
+    std::string text(1 << 16, '\0');
+    std::size_t size = 0;
+    for (ssize_t n = 1; n > 0 && size<text.size(); size += n> 0 ? static_cast<std::size_t>(n) : 0)
+        n = read(fd, text.data() + size, text.size() - size);
+    close(fd);
+    constexpr const char* kName = "\noom_kill ";
+    const std::size_t at = text.find(kName);
+    return at == std::string::npos ? -1 : std::strtoll(text.c_str() + at + std::strlen(kName), nullptr, 10);
+}
+
 const char* told(int signal) {
     switch (signal) {
         case SIGILL:
@@ -142,6 +157,7 @@ int run_supervised(const ChildLimits& limits, const std::function<int()>& work) 
     std::cout.flush();
     std::cerr.flush();
     const SharedBoard shared;
+    const KilledBy killed_by;
     const pid_t pid = fork();
     if (pid < 0) throw Error(ErrorCode::CannotRun, std::string("expected to start a process, found: ") + std::strerror(errno));
     if (pid == 0) be_the_child(*shared, work);
@@ -153,17 +169,35 @@ int run_supervised(const ChildLimits& limits, const std::function<int()>& work) 
     const int signal = WTERMSIG(status);
     if (signal == SIGPIPE) return 128 + SIGPIPE;  // nobody reads on: no word about it
     if (const char* what = told(signal)) throw std::runtime_error(std::string("the process that ran the program ended by ") + what);
-    if (signal == SIGKILL)
-        throw Error(ErrorCode::CannotRun, "expected enough memory, found that the system ended the process that ran the program (SIGKILL)")
-            .advise("give it less to do, or a --memory-limit that it is held to before the system's memory is used up");
+    if (signal == SIGKILL) throw killed_by.error(shared->planned);
     throw Error(ErrorCode::CannotRun, "expected the run to end by itself, found that signal " + std::to_string(signal) + " ended it");
 }
 
-CountedRun::CountedRun(std::int64_t before) {
-    if (board) board->before = before;
+KilledBy::KilledBy() : count_before_(ended_for_memory()) {}
+
+Error KilledBy::error(std::int64_t planned) const { return error(count_before_, ended_for_memory(), planned); }
+
+Error KilledBy::error(std::int64_t count_before, std::int64_t count_now, std::int64_t planned) {
+    const std::string plan = planned > 0 ? "; its plan needs " + bytes_text(planned) : std::string();
+    if (count_before >= 0 && count_now > count_before)
+        return Error(ErrorCode::CannotRun,
+                     "expected enough memory, found that the system ended the process that ran the program (SIGKILL)" + plan)
+            .advise("give it less to do, or a --memory-limit that it is held to before the system's memory is used up");
+    return Error(
+        ErrorCode::CannotRun,
+        "expected the run to end by itself, found that something outside of it killed the process (SIGKILL): by whom isn't known, " +
+            std::string(count_now >= 0 ? "and the system didn't run out of memory" : "the system does it where memory is short") + plan);
+}
+
+CountedRun::CountedRun(std::int64_t before, std::int64_t planned) {
+    if (!board) return;
+    board->before = before;
+    board->planned = planned;
 }
 CountedRun::~CountedRun() {
-    if (board) board->before = -1;
+    if (!board) return;
+    board->before = -1;
+    board->planned = 0;
 }
 bool ended_by_supervisor() { return board && board->time_is_up; }
 

@@ -55,6 +55,7 @@ std::string short_path(const std::string& text) {
     std::size_t begin = text.size() - kRoom;
     if (const std::size_t key = text.find_first_of("[.", begin); key != std::string::npos && key + 4 < text.size()) begin = key;
     while ((text[begin] & 0xC0) == 0x80) ++begin;
+    if (text[begin] == '.') ++begin;  // the dots in front of it are enough
     return "\u2026" + text.substr(begin);
 }
 

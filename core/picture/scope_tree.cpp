@@ -2,19 +2,28 @@
 #include "picture/scope_tree.h"
 
 #include <algorithm>
-#include <optional>
 #include <unordered_map>
 #include <utility>
+
+#include "picture/scope_folds.h"
 
 namespace jaxscope {
 namespace {
 
-using Segments = std::vector<Sym>;
+/// Where an equation belongs: groups, outermost first.
+struct Segments {
+    std::vector<Sym> labels;
+    std::size_t once = 0;          ///< so many of them aren't called again: parts, the function that was traced, name scopes
+    std::size_t library_from = 0;  ///< from here on functions of libraries
+};
 
 constexpr const char *kForward = "forward", *kBackward = "backward", *kRecomputed = "recomputed";
 
-/// A group that says which part of a differentiated function it is, rather than a function.
-bool is_part(Sym label) { return label == Sym(kForward) || label == Sym(kBackward) || label == Sym(kRecomputed); }
+/// Of Python's qualified name the function's own: "step" of "program.<locals>.step".
+std::string own_name(Sym function) {
+    const std::string name = function.str();
+    return name.substr(name.rfind('.') + 1);
+}
 
 /// What linearize and transposition add: left out where a half of a split is shown, which says so already.
 NameStack without_autodiff(NameStack stack) {
@@ -30,8 +39,10 @@ NameStack without_autodiff(NameStack stack) {
 class SegmentTable {
 public:
     SegmentTable(const Jaxpr& jaxpr, Grouping grouping)
-        : half_(grouping == Grouping::Half), grouping_(half_ || grouping == Grouping::Auto ? choose(jaxpr) : grouping) {}
-    bool functions() const { return grouping_ == Grouping::Function; }
+        : traced_(jaxpr.name.str()),
+          half_(grouping == Grouping::Half),
+          suggested_(half_ || grouping == Grouping::Auto),
+          grouping_(suggested_ ? choose(jaxpr) : grouping) {}
     const Segments& of(SourceRef source) {
         auto [it, fresh] = table_.try_emplace(source.id());
         if (fresh) it->second = make(*source);
@@ -54,18 +65,37 @@ private:
         return named * 2 > jaxpr.eqns.size() ? Grouping::Scope : Grouping::Function;
     }
     Segments make(const Source& source) const {
-        if (grouping_ == Grouping::Flat) return {};
-        Segments segments;
-        if (grouping_ == Grouping::Scope) {
+        Segments out;
+        if (grouping_ == Grouping::Scope)
             for (const NameStack::Segment& s : stack_of(source).segments())
-                if (!s.text.empty()) segments.emplace_back(s.text);
-            return segments;
-        }
+                if (!s.text.empty()) out.labels.emplace_back(s.text);
+        out.once = out.library_from = out.labels.size();
+        // What no name scope holds where others do (an optimizer) has its functions at least.
+        if (grouping_ == Grouping::Function || (suggested_ && out.labels.empty())) add_functions(source, out);
+        return out;
+    }
+    void add_functions(const Source& source, Segments& out) const {
         // What autodiff made of a function stands apart from the function; the transformations' own names would part it further.
-        if (const char* part = half_ ? nullptr : part_of(role_of(source))) segments.emplace_back(part);
-        for (auto frame = source.frames().rbegin(); frame != source.frames().rend(); ++frame)
-            if (frame->project && frame->function.str() != "<module>") segments.push_back(frame->function);
-        return segments;
+        const char* part = half_ ? nullptr : part_of(role_of(source));
+        if (part != nullptr) out.labels.emplace_back(part);
+        out.once = out.labels.size();
+        for (auto frame = source.frames().rbegin(); frame != source.frames().rend(); ++frame) {
+            if (!frame->project || frame->function.str() == "<module>") continue;
+            out.labels.push_back(frame->function);
+            if (own_name(frame->function) == traced_) out.once = out.labels.size();
+        }
+        out.library_from = out.labels.size();
+        if (part == nullptr && !half_ && out.once == out.labels.size()) add_library(source, out.labels);
+    }
+    /// What a library does for the traced function itself: the stages of an optimizer, by the functions that made them (of
+    /// `scale_by_adam.<locals>.update_fn` the first).
+    static void add_library(const Source& source, std::vector<Sym>& labels) {
+        for (auto frame = source.frames().rbegin(); frame != source.frames().rend(); ++frame) {
+            if (frame->project) continue;
+            const std::string whole = frame->function.str();
+            const Sym name(whole.substr(0, whole.find(".<locals>")));
+            if (!name.empty() && name.str().front() != '<' && (labels.empty() || name != labels.back())) labels.push_back(name);
+        }
     }
     static const char* part_of(Role role) {
         switch (role) {
@@ -81,50 +111,83 @@ private:
         return nullptr;
     }
     NameStack stack_of(const Source& source) const { return half_ ? without_autodiff(source.name_stack) : source.name_stack; }
-    bool half_;
+    std::string traced_;
+    bool half_, suggested_;
     Grouping grouping_;
     std::unordered_map<std::uint32_t, Segments> table_;
 };
 
 constexpr std::uint32_t kShortestCall = 16;  // equations; what repeats sooner (updates leaf by leaf) is no call worth a group
 
+/// In Python: modules that are called in a loop have name scopes of their own.
+bool same_place(const Eqn& a, const Eqn& b) { return a.source->traceback == b.source->traceback && a.prim == b.prim && a.n_out == b.n_out; }
+
 bool same_application(const Jaxpr& jaxpr, std::uint32_t a, std::uint32_t b) {
     const Eqn &x = jaxpr.eqns[a], &y = jaxpr.eqns[b];
-    return x.source == y.source && x.prim == y.prim && x.n_out == y.n_out &&
-           (x.n_out == 0 || jaxpr.aval(jaxpr.output(x, 0)) == jaxpr.aval(jaxpr.output(y, 0)));
+    return same_place(x, y) && (x.n_out == 0 || jaxpr.aval(jaxpr.output(x, 0)) == jaxpr.aval(jaxpr.output(y, 0)));
 }
+
+/// Scopes that are being made.
+class Nesting {
+public:
+    explicit Nesting(const Jaxpr& jaxpr) : jaxpr_(jaxpr), scopes_(1), again_(1, 0) {
+        scopes_[0].label = jaxpr.name;
+        scopes_[0].end = static_cast<std::uint32_t>(jaxpr.eqns.size());
+    }
+    void add(std::uint32_t i, const Segments& path) {
+        std::size_t common = 0;
+        while (common < path.labels.size() && common + 1 < open_.size() && scopes_[open_[common + 1]].label == path.labels[common])
+            ++common;
+        common = called_again(i, path.once, common);
+        close_to(common + 1, i);
+        for (std::size_t k = common; k < path.labels.size(); ++k) {
+            const auto id = static_cast<std::uint32_t>(scopes_.size());
+            scopes_[open_.back()].children.push_back(Scope::kScopeChild | id);
+            scopes_.push_back({.label = path.labels[k],
+                               .run = false,
+                               .made = false,
+                               .library = k >= path.library_from,
+                               .begin = i,
+                               .end = 0,
+                               .parent = open_.back(),
+                               .children = {}});
+            again_.push_back(i);
+            open_.push_back(id);
+        }
+        scopes_[open_.back()].children.push_back(i);
+    }
+    std::vector<Scope> take() {
+        close_to(0, static_cast<std::uint32_t>(jaxpr_.eqns.size()));
+        return std::move(scopes_);
+    }
+
+private:
+    /// How many of the open scopes an equation goes on with, of `common` that have its names. A function that a loop calls again starts
+    /// over with its first equation: that is the next group, not more of the last one. (Updates leaf by leaf start over, too, but sooner.)
+    std::size_t called_again(std::uint32_t i, std::size_t once, std::size_t common) {
+        std::size_t out = common;
+        for (std::size_t k = common; k > once; --k) {
+            const std::uint32_t id = open_[k], begin = scopes_[id].begin;
+            if (!same_place(jaxpr_.eqns[begin], jaxpr_.eqns[i])) continue;
+            const std::uint32_t since = i - std::exchange(again_[id], i);
+            if (out == common && since >= kShortestCall && same_application(jaxpr_, begin, i)) out = k - 1;
+        }
+        return out;
+    }
+    void close_to(std::size_t depth, std::uint32_t end) {
+        for (; open_.size() > depth; open_.pop_back()) scopes_[open_.back()].end = end;
+    }
+    const Jaxpr& jaxpr_;
+    std::vector<Scope> scopes_;
+    std::vector<std::uint32_t> again_;  ///< of each scope: where its first equation's place came last
+    std::vector<std::uint32_t> open_{0};
+};
 
 std::vector<Scope> nest_runs(const Jaxpr& jaxpr, Grouping grouping) {
     SegmentTable table(jaxpr, grouping);
-    std::vector<Scope> scopes(1);
-    scopes[0].label = jaxpr.name;
-    scopes[0].end = static_cast<std::uint32_t>(jaxpr.eqns.size());
-    std::vector<std::uint32_t> open{0};
-    for (std::uint32_t i = 0; i < jaxpr.eqns.size(); ++i) {
-        const Segments& path = table.of(jaxpr.eqns[i].source);
-        std::size_t common = 0;
-        while (common < path.size() && common + 1 < open.size() && scopes[open[common + 1]].label == path[common]) ++common;
-        // A function that a loop calls again starts over with its first equation: that is the next group, not more of the last one.
-        for (std::size_t k = table.functions() ? common : 0; k > 0; --k) {
-            const Scope& scope = scopes[open[k]];
-            if (i - scope.begin < kShortestCall || is_part(scope.label) || !same_application(jaxpr, scope.begin, i)) continue;
-            common = k - 1;
-            break;
-        }
-        while (open.size() > common + 1) {
-            scopes[open.back()].end = i;
-            open.pop_back();
-        }
-        for (std::size_t k = common; k < path.size(); ++k) {
-            const auto id = static_cast<std::uint32_t>(scopes.size());
-            scopes[open.back()].children.push_back(Scope::kScopeChild | id);
-            scopes.push_back({.label = path[k], .run = false, .begin = i, .end = 0, .parent = open.back(), .children = {}});
-            open.push_back(id);
-        }
-        scopes[open.back()].children.push_back(i);
-    }
-    for (const std::uint32_t id : open) scopes[id].end = static_cast<std::uint32_t>(jaxpr.eqns.size());
-    return scopes;
+    Nesting nesting(jaxpr);
+    for (std::uint32_t i = 0; i < jaxpr.eqns.size(); ++i) nesting.add(i, table.of(jaxpr.eqns[i].source));
+    return nesting.take();
 }
 
 /// Drops scopes of one equation and joins chains of scopes that hold nothing but each other.
@@ -138,178 +201,10 @@ void simplify(std::vector<Scope>& scopes) {
         }
         if (scope.children.size() != 1 || (scope.children[0] & Scope::kScopeChild) == 0) continue;
         Scope& only = scopes[scope.children[0] & ~Scope::kScopeChild];
-        if (s != 0) scope.label = Sym(scope.label.str() + "/" + only.label.str());
+        // Of functions of a library that only call each other the innermost says what is done.
+        if (s != 0) scope.label = scope.library ? only.label : Sym(scope.label.str() + "/" + only.label.str());
         std::vector<std::uint32_t> inherited = std::move(only.children);
         scope.children = std::move(inherited);
-    }
-}
-
-/// Name scopes of some equations of [begin, end), evenly: all of a run of a million would take longer than anybody waits.
-template <class Take>
-void for_some(const Jaxpr& jaxpr, std::uint32_t begin, std::uint32_t end, const Take& take) {
-    constexpr std::uint32_t kMost = 400;
-    const std::uint32_t step = std::max(1u, (end - begin) / kMost);
-    std::optional<NameStack> last;
-    for (std::uint32_t i = begin; i < end; i += step) {
-        const NameStack stack = jaxpr.eqns[i].source->name_stack;
-        if (last == stack) continue;
-        last = stack;
-        take(stack.segments());
-    }
-}
-
-/// What a run is called: by the name scopes in it that its neighbours aren't in ("Conv_0, GroupNorm_0"), else by its numbers.
-Sym run_label(const Jaxpr& jaxpr, const Scope& around, const Scope& run) {
-    std::vector<NameStack::Segment> common;
-    bool first = true;
-    for_some(jaxpr, around.begin, around.end, [&](const std::vector<NameStack::Segment>& segments) {
-        if (std::exchange(first, false)) common = segments;
-        std::size_t same = 0;
-        while (same < std::min(common.size(), segments.size()) && common[same].text == segments[same].text) ++same;
-        common.resize(same);
-    });
-    constexpr std::size_t kMostNames = 2;
-    std::vector<std::string> names;
-    for_some(jaxpr, run.begin, run.end, [&](const std::vector<NameStack::Segment>& segments) {
-        if (segments.size() <= common.size() || segments[common.size()].transformed || segments[common.size()].text.empty()) return;
-        const std::string& name = segments[common.size()].text;
-        if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
-    });
-    if (names.empty()) return Sym("equations " + std::to_string(run.begin) + " - " + std::to_string(run.end - 1));
-    std::string text = names.front();
-    for (std::size_t k = 1; k < std::min(names.size(), kMostNames); ++k) text += ", " + names[k];
-    return Sym(names.size() > kMostNames ? text + ", \u2026" : text);
-}
-
-/// Puts the children of a crowded scope into at most `limit` runs, and goes on with the runs.
-void split_crowded(std::vector<Scope>& scopes, const Jaxpr& jaxpr, std::uint32_t limit) {
-    for (std::uint32_t s = 0; s < scopes.size(); ++s) {  // grows while it runs
-        const auto count = static_cast<std::uint32_t>(scopes[s].children.size());
-        if (count <= limit) continue;
-        std::uint32_t size = 10;  // round sizes, so that runs begin at round numbers
-        while (std::uint64_t{size} * limit < count) size *= 10;
-        const std::vector<std::uint32_t> all = std::move(scopes[s].children);
-        std::vector<std::uint32_t> runs;
-        const auto begin_of = [&](std::uint32_t child) {
-            return (child & Scope::kScopeChild) != 0 ? scopes[child & ~Scope::kScopeChild].begin : child;
-        };
-        for (std::uint32_t k = 0; k < count; k += size) {
-            const std::uint32_t stop = std::min(k + size, count);
-            if (stop - k == 1) {
-                runs.push_back(all[k]);
-                continue;
-            }
-            Scope run{.label = {}, .run = true, .begin = begin_of(all[k]), .end = 0, .parent = s, .children = {}};
-            run.end = stop < count ? begin_of(all[stop]) : scopes[s].end;
-            run.label = run_label(jaxpr, scopes[s], run);
-            run.children.assign(all.begin() + k, all.begin() + stop);
-            runs.push_back(Scope::kScopeChild | static_cast<std::uint32_t>(scopes.size()));
-            scopes.push_back(std::move(run));
-        }
-        scopes[s].children = std::move(runs);
-    }
-}
-
-/// Puts runs of a scope's children into scopes of their own. `length`: of the run that begins at a child, 0: none; `label`: of such a run.
-template <class Length, class Label>
-void fold_runs(std::vector<Scope>& scopes, const Length& length, const Label& label) {
-    const std::size_t before = scopes.size();
-    for (std::uint32_t s = 0; s < before; ++s) {
-        const std::vector<std::uint32_t> all = std::move(scopes[s].children);
-        std::vector<std::uint32_t> kept;
-        for (std::size_t k = 0; k < all.size();) {
-            const std::size_t run = length(all, k);
-            if (run == 0 || run == all.size()) {
-                kept.push_back(all[k++]);
-                continue;
-            }
-            const auto begin_of = [&](std::uint32_t child) {
-                return (child & Scope::kScopeChild) != 0 ? scopes[child & ~Scope::kScopeChild].begin : child;
-            };
-            Scope fold{.label = label(all[k], run), .run = false, .begin = begin_of(all[k]), .end = 0, .parent = s, .children = {}};
-            fold.end = k + run < all.size() ? begin_of(all[k + run]) : scopes[s].end;
-            fold.children.assign(all.begin() + static_cast<std::ptrdiff_t>(k), all.begin() + static_cast<std::ptrdiff_t>(k + run));
-            kept.push_back(Scope::kScopeChild | static_cast<std::uint32_t>(scopes.size()));
-            scopes.push_back(std::move(fold));
-            k += run;
-        }
-        scopes[s].children = std::move(kept);
-    }
-}
-
-/// Do two scopes hold the same primitives, making values of the same types?
-bool alike(const Jaxpr& jaxpr, const Scope& a, const Scope& b) {
-    if (a.label != b.label || a.end - a.begin != b.end - b.begin) return false;
-    for (std::uint32_t k = 0; k < a.end - a.begin; ++k) {
-        const Eqn &x = jaxpr.eqns[a.begin + k], &y = jaxpr.eqns[b.begin + k];
-        if (x.prim != y.prim || x.n_out != y.n_out) return false;
-        if (x.n_out > 0 && jaxpr.aval(jaxpr.output(x, 0)) != jaxpr.aval(jaxpr.output(y, 0))) return false;
-    }
-    return true;
-}
-
-/// Blocks of a model in a row: one group.
-void fold_repeats(std::vector<Scope>& scopes, const Jaxpr& jaxpr) {
-    constexpr std::size_t kFewest = 3;
-    const auto scope_of = [&](std::uint32_t child) {
-        return (child & Scope::kScopeChild) != 0 ? &scopes[child & ~Scope::kScopeChild] : nullptr;
-    };
-    fold_runs(
-        scopes,
-        [&](const std::vector<std::uint32_t>& all, std::size_t k) -> std::size_t {
-            const Scope* first = scope_of(all[k]);
-            std::size_t run = 1;
-            while (first != nullptr && k + run < all.size()) {
-                const Scope* next = scope_of(all[k + run]);
-                if (next == nullptr || !alike(jaxpr, *first, *next)) break;
-                ++run;
-            }
-            return first != nullptr && run >= kFewest ? run : 0;
-        },
-        [&](std::uint32_t first, std::size_t run) { return Sym(scope_of(first)->label.str() + " \u00d7" + std::to_string(run)); });
-}
-
-/// Equations in a row that make next to nothing beside the jaxpr's largest value: one group, where there are large ones.
-void fold_small(std::vector<Scope>& scopes, const Jaxpr& jaxpr) {
-    constexpr std::size_t kFewest = 4;
-    constexpr double kSmall = 1.0 / 1024, kLarge = 1 << 16;
-    const auto elements = [&](std::uint32_t i) {
-        const Eqn& eqn = jaxpr.eqns[i];
-        double most = 0;
-        for (std::uint32_t k = 0; k < eqn.n_out; ++k) {
-            double count = 1;
-            for (const auto dim : jaxpr.aval(jaxpr.output(eqn, k))->shape) count *= static_cast<double>(dim);
-            most = std::max(most, count);
-        }
-        return most;
-    };
-    double largest = 0;
-    for (std::uint32_t i = 0; i < jaxpr.eqns.size(); ++i) largest = std::max(largest, elements(i));
-    if (largest < kLarge) return;
-    const auto small = [&](std::uint32_t child) {
-        return (child & Scope::kScopeChild) == 0 && !jaxpr.eqns[child].params->holds_jaxpr() && elements(child) <= largest * kSmall;
-    };
-    fold_runs(
-        scopes,
-        [&](const std::vector<std::uint32_t>& all, std::size_t k) -> std::size_t {
-            std::size_t run = 0;
-            while (k + run < all.size() && small(all[k + run])) ++run;
-            return run >= kFewest ? run : 0;
-        },
-        [](std::uint32_t, std::size_t run) { return Sym(std::to_string(run) + " small equations"); });
-}
-
-/// Groups of one name on one level get numbers: "block 1", "block 2".
-void number_repeats(std::vector<Scope>& scopes) {
-    for (const Scope& scope : scopes) {
-        std::unordered_map<Sym, std::uint32_t> count, next;
-        for (const std::uint32_t child : scope.children)
-            if ((child & Scope::kScopeChild) != 0) ++count[scopes[child & ~Scope::kScopeChild].label];
-        for (const std::uint32_t child : scope.children) {
-            if ((child & Scope::kScopeChild) == 0) continue;
-            Sym& label = scopes[child & ~Scope::kScopeChild].label;
-            if (count[label] > 1) label = Sym(label.str() + " " + std::to_string(++next[label]));
-        }
     }
 }
 
@@ -358,12 +253,13 @@ ScopeTree build_scope_tree(const Jaxpr& jaxpr, Grouping grouping, std::uint32_t 
     ScopeTree tree;
     tree.scopes = nest_runs(jaxpr, grouping);
     simplify(tree.scopes);
+    dissolve_wrappers(tree.scopes);
     if (grouping != Grouping::Flat) {
         fold_small(tree.scopes, jaxpr);
         fold_repeats(tree.scopes, jaxpr);
     }
-    number_repeats(tree.scopes);
-    split_crowded(tree.scopes, jaxpr, max_children);
+    tell_repeats_apart(tree.scopes, jaxpr);
+    split_crowded(tree.scopes, jaxpr, max_children, grouping != Grouping::Flat);
     tree.scope_of_eqn.resize(jaxpr.eqns.size());
     link(tree);
     return tree;

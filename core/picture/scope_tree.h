@@ -11,10 +11,11 @@ namespace jaxscope {
 
 /// How the equations of one jaxpr are put into groups.
 enum class Grouping : std::uint8_t {
-    Auto,      ///< name scopes where a jaxpr gives most equations one, else functions
+    Auto,      ///< name scopes where a jaxpr gives most equations one, functions for the others; else functions
     Scope,     ///< name stacks (jax.named_scope, module names, transformations)
     Half,      ///< as Auto, of a half of a split: it says itself whether it is forward or backward, so name scopes needn't
-    Function,  ///< forward, backward, recomputed; then functions of the user's own source, outermost first
+    Function,  ///< forward, backward, recomputed; then functions of the user's own source, outermost first; of what the traced function
+               ///< has a library do (an optimizer's update) the library's functions
     Flat,      ///< none, but for the runs that keep a level small
 };
 
@@ -31,6 +32,8 @@ Role role_around(const Jaxpr& root, const JaxprPath& path);
 struct Scope {
     Sym label;
     bool run = false;         ///< made only to keep the level above small: "equations 0 - 999"
+    bool made = false;        ///< put together here: such a run, blocks that repeat, small equations
+    bool library = false;     ///< a library's function, called by the traced one
     std::uint32_t begin = 0;  ///< equations [begin, end) of the jaxpr
     std::uint32_t end = 0;
     std::uint32_t parent = 0;

@@ -83,6 +83,118 @@ TEST(ScopeTree, RunsAreCalledByTheNameScopesInThem) {
     EXPECT_EQ(runs(toy::chain(20, false)), (std::vector<std::string>{"equations 0 - 9", "equations 10 - 19"}));
 }
 
+/// One equation: the calls that it comes from, outermost first (functions of libraries begin with '~'), and where it stands in the last.
+struct Called {
+    std::vector<std::string> calls;
+    int line = 1;
+    std::string scope;
+};
+
+/// A chain of such equations, of a function that is called "step".
+JaxprPtr traced_in(const std::vector<Called>& equations) {
+    Jaxpr f = *toy::chain(static_cast<std::uint32_t>(equations.size()), false);
+    f.name = "step";
+    for (std::size_t i = 0; i < f.eqns.size(); ++i) {
+        const Called& at = equations[i];
+        Traceback traceback;
+        for (auto call = at.calls.rbegin(); call != at.calls.rend(); ++call) {
+            const bool library = call->starts_with('~');
+            traceback.frames.push_back({.file = Sym("f.py"),
+                                        .function = Sym(library ? call->substr(1) : *call),
+                                        .line = call == at.calls.rbegin() ? at.line : 1,
+                                        .project = !library});
+        }
+        f.eqns[i].source = SourceRef(Source{.traceback = traceback, .name_stack = NameStack::parse(at.scope)});
+    }
+    return std::make_shared<const Jaxpr>(std::move(f));
+}
+
+/// `times` times the equations of lines 1 to `lines` of the innermost of these calls.
+void call(std::vector<Called>& equations, const std::vector<std::string>& calls, int times, int lines) {
+    for (int t = 0; t < times; ++t)
+        for (int line = 1; line <= lines; ++line) equations.push_back({calls, line, ""});
+}
+
+std::vector<std::string> groups_of(const JaxprPtr& f, Grouping grouping = Grouping::Function) {
+    const ScopeTree tree = build_scope_tree(*f, grouping);
+    std::vector<std::string> labels;
+    for (const std::uint32_t child : tree.scopes[0].children)
+        if ((child & Scope::kScopeChild) != 0) labels.push_back(tree.scopes[child & ~Scope::kScopeChild].label.str());
+    return labels;
+}
+
+TEST(ScopeTree, StagesOfAnOptimizerAreCalledByWhatMadeThem) {
+    std::vector<Called> equations;
+    call(equations, {"main", "fit.<locals>.step", "~scale_by_adam.<locals>.update_fn", "~update_moment"}, 40, 3);  // leaf by leaf
+    call(equations, {"main", "fit.<locals>.step", "~scale_by_adam.<locals>.update_fn", "~<lambda>"}, 40, 2);
+    call(equations, {"main", "fit.<locals>.step", "~apply_updates", "~apply_updates.<locals>.<lambda>"}, 40, 1);
+    EXPECT_EQ(groups_of(traced_in(equations)), (std::vector<std::string>{"scale_by_adam", "apply_updates"}));
+    // What only passes on to the library's other functions is no group.
+    std::vector<Called> chained;
+    call(chained, {"step", "~chain.<locals>.update_fn", "~scale_by_adam.<locals>.update_fn"}, 40, 1);
+    call(chained, {"step", "~chain.<locals>.update_fn", "~scale.<locals>.update_fn", "~tree_map"}, 40, 1);
+    EXPECT_EQ(groups_of(traced_in(chained)), (std::vector<std::string>{"scale_by_adam", "tree_map"}));
+    // Where most of a program has name scopes, what has none has its functions.
+    for (int i = 0; i < 400; ++i) equations.insert(equations.begin(), {{"main", "fit.<locals>.step", "~Dense"}, 1, "Dense_0"});
+    EXPECT_EQ(groups_of(traced_in(equations), Grouping::Auto), (std::vector<std::string>{"Dense_0", "main/fit.<locals>.step"}));
+}
+
+TEST(ScopeTree, AFunctionThatIsCalledAgainIsTheNextGroup) {
+    const auto groups = [](int times, int lines) {
+        std::vector<Called> equations{{{"step"}, 1, ""}};
+        call(equations, {"step", "block"}, times, lines);
+        return groups_of(traced_in(equations));
+    };
+    EXPECT_EQ(groups(2, 20), (std::vector<std::string>{"block 1", "block 2"}));
+    EXPECT_EQ(groups(6, 20), (std::vector<std::string>{"block \u00d76"}));
+    EXPECT_EQ(groups(40, 3), (std::vector<std::string>{"block"})) << "leaf by leaf";
+}
+
+TEST(ScopeTree, ModulesThatACrowdedFunctionCallsAreGroups) {
+    std::vector<Called> equations;
+    for (int layer = 0; layer < 6; ++layer)
+        for (int k = 0; k < 33; ++k) {
+            const char* module = k < 14 ? "attention" : k < 28 ? "mlp" : "";
+            const int line = k < 28 ? k : k < 31 ? 50 : k < 32 ? 60 : 70;  // three of one line behind them, and two more
+            equations.push_back(
+                {{"step", "model"}, 100 * layer + line, *module == 0 ? "" : std::string(module) + "_" + std::to_string(layer)});
+        }
+    equations.push_back({{"step"}, 1, ""});
+    const JaxprPtr f = traced_in(equations);
+    const ScopeTree tree = build_scope_tree(*f, Grouping::Function);
+    const Scope& model = tree.scopes[tree.scopes[0].children[0] & ~Scope::kScopeChild];
+    ASSERT_EQ(model.label, Sym("model"));
+    std::vector<std::string> labels;
+    for (const std::uint32_t child : model.children)
+        labels.push_back((child & Scope::kScopeChild) != 0 ? tree.scopes[child & ~Scope::kScopeChild].label.str() : "");
+    EXPECT_EQ(labels.size(), 18u);
+    EXPECT_EQ(std::vector<std::string>(labels.begin(), labels.begin() + 4),
+              (std::vector<std::string>{"attention_0", "mlp_0", "5 equations", "attention_1"}));
+    // Of one line of the user's: that line.
+    for (Called& at : equations)
+        if (at.scope.empty() && at.calls.size() == 2) at.line = 50;
+    const JaxprPtr g = traced_in(equations);
+    const ScopeTree by_line = build_scope_tree(*g, Grouping::Function);
+    bool found = false;
+    for (const Scope& scope : by_line.scopes) found = found || scope.label == Sym("f.py:50");
+    EXPECT_TRUE(found);
+}
+
+TEST(ScopeTree, ModulesOfALoopAreCalledByTheirNameScopes) {
+    const auto groups = [](const char* scope) {
+        std::vector<Called> equations;
+        for (int block = 0; block < 2; ++block) {
+            call(equations, {"step", "block"}, 1, 20);
+            for (std::size_t k = equations.size() - 20; k < equations.size(); ++k)
+                equations[k].scope = std::string(scope) + (*scope == 'h' ? std::to_string(block) : "");
+        }
+        equations.push_back({{"step"}, 1, ""});
+        return groups_of(traced_in(equations));
+    };
+    EXPECT_EQ(groups("h_"), (std::vector<std::string>{"h_0", "h_1"}));
+    EXPECT_EQ(groups("shared"), (std::vector<std::string>{"block 1", "block 2"}));
+}
+
 TEST(ScopeTree, TransformationsInWords) {
     EXPECT_EQ(scope_title("jvp(loss)/attn"), "loss forward/attn");
     EXPECT_EQ(scope_title("transpose(jvp(loss))"), "loss backward");

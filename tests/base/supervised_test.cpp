@@ -47,8 +47,27 @@ TEST(Supervised, DeathIsAMessage) {
         has(what_stops({0, 60}, [] { return die_of(SIGILL); }), "bug: the process that ran the program ended by an illegal instruction"));
     EXPECT_TRUE(has(what_stops({0, 60}, [] { return die_of(SIGABRT); }), "an abort (SIGABRT)"));
     EXPECT_TRUE(has(what_stops({0, 60}, [] { return die_of(SIGSEGV); }), "(SIGSEGV)"));
-    const std::string killed = what_stops({0, 60}, [] { return die_of(SIGKILL); });  // as the system does where memory is short
-    EXPECT_TRUE(has(killed, "expected enough memory") && has(killed, "[cannot-run]")) << killed;
+    const std::string killed = what_stops({0, 60}, [] { return die_of(SIGKILL); });
+    EXPECT_TRUE(has(killed, "(SIGKILL)") && has(killed, "[cannot-run]") && !has(killed, "its plan needs")) << killed;
+    const std::string in_a_run = what_stops({0, 60}, [] {
+        const CountedRun run(anonymous_resident(0), 3 << 20);
+        return die_of(SIGKILL);
+    });
+    EXPECT_TRUE(has(in_a_run, "its plan needs 3.00 MiB")) << in_a_run;
+}
+
+/// Whoever kills leaves no trace, but the system counts what it ends because memory is short.
+TEST(Supervised, WhoKilledIsSaidAsFarAsItIsKnown) {
+    const std::string by_the_system = full_text(KilledBy::error(4, 5, 1 << 20)), by_somebody = full_text(KilledBy::error(4, 4, 1 << 20)),
+                      by_whom = full_text(KilledBy::error(-1, -1, 0));
+    EXPECT_TRUE(has(by_the_system, "expected enough memory, found that the system ended the process") &&
+                has(by_the_system, "its plan needs 1.00 MiB") && has(by_the_system, "--memory-limit"))
+        << by_the_system;
+    EXPECT_TRUE(has(by_somebody, "expected the run to end by itself, found that something outside of it killed the process (SIGKILL)") &&
+                has(by_somebody, "the system didn't run out of memory; its plan needs 1.00 MiB") &&
+                !has(by_somebody, "expected enough memory"))
+        << by_somebody;
+    EXPECT_TRUE(has(by_whom, "by whom isn't known, the system does it where memory is short [cannot-run]")) << by_whom;
 }
 
 TEST(Supervised, TimeIsHeldToWhateverIsAtWork) {
@@ -77,13 +96,13 @@ TEST(Supervised, MemoryCountsFromTheRunOn) {
     EXPECT_EQ(what_stops(limits,
                          [&] {
                              take(96u << 20);  // no run
-                             const CountedRun run(anonymous_resident(0));
+                             const CountedRun run(anonymous_resident(0), 0);
                              take(16u << 20);
                              return 0;
                          }),
               "exit 0");
     const std::string said = what_stops(limits, [&] {
-        const CountedRun run(anonymous_resident(0));
+        const CountedRun run(anonymous_resident(0), 0);
         take(96u << 20);
         return 0;
     });

@@ -5,12 +5,14 @@
 #include <QComboBox>
 #include <QDropEvent>
 #include <QHeaderView>
+#include <QLabel>
 #include <QLineEdit>
 #include <QMimeData>
 #include <QTableView>
 #include <QToolButton>
 #include <QtTest>
 
+#include "memory/timeline_widget.h"
 #include "views/window_fixture.h"
 
 using namespace jaxscope;
@@ -73,8 +75,12 @@ private Q_SLOTS:
         QDragEnterEvent enter({200, 200}, Qt::CopyAction, &data, Qt::LeftButton, Qt::NoModifier);  // says who gets the drop
         QCoreApplication::sendEvent(window_.get(), &enter);
         QVERIFY(enter.isAccepted());
-        QDropEvent event(QPointF(200, 200), Qt::CopyAction, &data, Qt::LeftButton, Qt::NoModifier);
+        // A file manager that offers to move it would delete it: it is copied.
+        QDropEvent event(QPointF(200, 200), Qt::CopyAction | Qt::MoveAction, &data, Qt::LeftButton, Qt::ShiftModifier);
+        event.setDropAction(Qt::MoveAction);
         QCoreApplication::sendEvent(window_.get(), &event);
+        QVERIFY(event.isAccepted());
+        QCOMPARE(event.dropAction(), Qt::CopyAction);
         QTRY_VERIFY_WITH_TIMEOUT(window_->session()->program() && window_->windowTitle().startsWith("dropped") && settled(*window_),
                                  kPatience);
     }
@@ -116,6 +122,31 @@ private Q_SLOTS:
             QTRY_VERIFY_WITH_TIMEOUT(settled(*window_), kPatience);
             QCOMPARE(view->graph().nodes[view->graph().by_key.at(key)].expanded, open);
         }
+    }
+
+    /// A view's shortcut brings the keyboard into it, and the first arrow what is in view.
+    void shortcuts_of_views_bring_the_keyboard_there() {
+        open_sample();
+        const auto go = [&](const char* name) {
+            for (QAction* action : window_->findChildren<QAction*>())
+                if (action->text() == QLatin1String(name) && action->shortcut().toString().startsWith("Alt+")) action->trigger();
+            QCoreApplication::processEvents();
+        };
+        go("Split");
+        QCOMPARE(window_->focusWidget(), window_->split_view()->view());
+        go("Memory");
+        QVERIFY(qobject_cast<TimelineWidget*>(window_->focusWidget()) != nullptr);
+        go("Jaxpr");
+        QCOMPARE(window_->focusWidget()->accessibleName(), QStringLiteral("Text of the program"));
+        go("Program");
+        const GraphView* view = window_->program_view()->view();
+        QCOMPARE(window_->focusWidget(), view);
+        window_->selection()->clear();
+        QVERIFY(window_->program_view()->scene()->picked() == nullptr);
+        QTest::keyClick(window_->focusWidget(), Qt::Key_Down);
+        const NodeItem* picked = window_->program_view()->scene()->picked();
+        QVERIFY(picked != nullptr);
+        QVERIFY(view->mapToScene(view->viewport()->rect()).boundingRect().contains(picked->rect()));
     }
 
     void a_screen_reader_finds_the_nodes() {
@@ -163,6 +194,35 @@ private Q_SLOTS:
         for (const QAbstractItemView* view : window_->findChildren<QAbstractItemView*>())
             if (view->isVisible() && !qobject_cast<const QHeaderView*>(view)) QVERIFY2(named(view, {}), view->metaObject()->className());
         for (const QGraphicsView* view : window_->findChildren<QGraphicsView*>()) QVERIFY(named(view, {}));
+        // What a screen reader says is Qt's business: of a box what is chosen in it, so its name is its label's.
+        for (const QComboBox* box : {window_->top_bar()->region_box(), window_->top_bar()->policy_box()}) {
+            bool labelled = false;
+            for (const QLabel* label : window_->findChildren<QLabel*>()) labelled = labelled || label->buddy() == box;
+            QVERIFY2(labelled, qPrintable(box->accessibleName()));
+        }
+        int own = 0;
+        for (const QWidget* widget : window_->findChildren<QWidget*>()) {
+            if (!widget->isVisible() || (widget->focusPolicy() & Qt::TabFocus) == 0) continue;
+            const QString kind = QString::fromLatin1(widget->metaObject()->className());
+            if (!kind.startsWith("jaxscope::") || qobject_cast<const QAbstractScrollArea*>(widget)) continue;
+            QVERIFY2(named(widget, {}) || qobject_cast<const QAbstractButton*>(widget), qPrintable(kind));
+            ++own;
+        }
+        QVERIFY(own > 0);
+        QVERIFY(window_->findChild<TimelineWidget*>()->accessibleDescription().contains("planned"));
+    }
+
+    void what_is_copied_from_the_inspector_is_plain_text() {
+        open_sample();
+        QLabel* whole = nullptr;
+        for (QLabel* label : window_->inspector()->findChildren<QLabel*>())
+            if (label->text().contains(QChar(0x200B))) whole = label;
+        QVERIFY(whole != nullptr);
+        QVERIFY(!whole->accessibleName().isEmpty() && !whole->accessibleName().contains(QChar(0x200B)));
+        whole->setSelection(0, static_cast<int>(whole->text().size()));
+        QGuiApplication::clipboard()->setText(whole->selectedText());
+        QCoreApplication::processEvents();
+        QCOMPARE(QGuiApplication::clipboard()->text(), whole->accessibleName());
     }
 
     void arrows_walk_through_time() {

@@ -49,7 +49,7 @@ void NoticeBar::place() {
     const int room = parentWidget()->width() - 2 * kMargin;
     const int width = std::min(room, std::max(kLeast, text + others));
     layout()->activate();
-    const int height = layout()->hasHeightForWidth() ? layout()->heightForWidth(width) : sizeHint().height();
+    const int height = layout()->hasHeightForWidth() ? layout()->totalHeightForWidth(width) : sizeHint().height();
     setGeometry((parentWidget()->width() - width) / 2, std::max(0, parentWidget()->height() - height - kFoot), width, height);
     raise();
 }

@@ -187,7 +187,7 @@ QVariant PolicyModel::data(const QModelIndex& index, int role) const {
 
 QString PolicyModel::total() const {
     if (rows_.empty()) return {};
-    return tr("%1 policies; a click applies one").arg(rows_.size());
+    return rows_.size() == 1 ? tr("1 policy") : tr("%1 policies; a click applies one").arg(rows_.size());
 }
 
 QString PolicyModel::empty_text() const {

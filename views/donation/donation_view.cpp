@@ -14,12 +14,18 @@
 namespace jaxscope::views {
 namespace {
 
-constexpr int kRow = 28, kHead = 44, kMargin = 16, kBytesWidth = 76, kGap = 26, kBetween = 72, kBetweenFindings = 6;
+constexpr int kRow = 28, kHead = 44, kMargin = 16, kBytesWidth = 76, kGap = 26, kBetween = 56, kBetweenFindings = 6, kBeforeOutput = 14;
+
+const QString kUsedMark = QStringLiteral("\u27f2 "), kLostMark = QStringLiteral("\u2298 ");
 
 /// "state['mu']['w']" without its first part, which names the argument.
 std::string place_in_tree(const std::string& path) {
     const std::size_t at = path.find_first_of("[.");
     return at == std::string::npos ? std::string() : path.substr(at);
+}
+
+std::string output_name(const DonatedLeaf& leaf) {
+    return leaf.output_path.empty() ? "result " + std::to_string(leaf.output.value_or(0)) : leaf.output_path;
 }
 
 }  // namespace
@@ -42,6 +48,15 @@ bool DonationCanvas::crosses(const DonatedLeaf& leaf) {
 void DonationCanvas::set_report(std::shared_ptr<const DonationReport> report) {
     if (report == report_) return;
     report_ = std::move(report);
+    std::vector<std::string> paths;
+    if (report_)
+        for (const DonatedLeaf& l : report_->donated)
+            for (const std::string& path : {l.path, l.output_path}) paths.push_back(path);
+    paths_ = ShortPaths(paths);
+    widest_output_ = 0;
+    const QFontMetrics letters(mono_font(11));
+    for (int l = 0; report_ && l < static_cast<int>(report_->donated.size()); ++l)
+        if (leaf(l).used) widest_output_ = std::max(widest_output_, letters.horizontalAdvance(utf8(output_name(leaf(l)))));
     order_.resize(report_ ? report_->donated.size() : 0);
     std::iota(order_.begin(), order_.end(), 0);
     std::stable_sort(order_.begin(), order_.end(), [&](int a, int b) {
@@ -87,6 +102,22 @@ QString DonationCanvas::tool_tip_at(const QPoint& at) const {
         return utf8(leaf(l).path + "  " + leaf(l).aval + to + (leaf(l).reason.empty() ? "" : "\n" + leaf(l).reason));
     }
     return {};
+}
+
+QString DonationCanvas::shortened(const QString& mark, const std::string& path, int room) const {
+    const QFontMetrics letters(mono_font(11));
+    return mark + paths_.shown(path, letters, room - letters.horizontalAdvance(mark));
+}
+
+/// Names of outputs are shorter (they begin without an argument's): what they leave belongs to the inputs.
+int DonationCanvas::output_room() const {
+    const int both = width() - 2 * kMargin - kBetween - kBytesWidth;
+    return std::clamp(widest_output_ + kBeforeOutput + 2, both * 3 / 10, both / 2);
+}
+
+QString DonationCanvas::shown_path(int number) const {
+    const int beside = width() - 2 * kMargin - kBetween, room = leaf(number).used ? beside - output_room() : beside / 2;
+    return shortened(leaf(number).used ? kUsedMark : kLostMark, leaf(number).path, room - kBytesWidth);
 }
 
 int DonationCanvas::lost_rows() const {
@@ -142,9 +173,12 @@ void DonationCanvas::paint_lost(QPainter& painter, int number) const {
     const int half = (where.width() - kBetween) / 2;
     painter.setFont(mono_font(11));
     painter.setPen(theme()(p.unknown_text));
-    const QString left = QStringLiteral("\u2298 ") + utf8(at.path + "  " + at.aval);
-    painter.drawText(where.adjusted(0, 0, half - where.width() - kBytesWidth, 0), Qt::AlignLeft | Qt::AlignVCenter,
-                     painter.fontMetrics().elidedText(left, Qt::ElideMiddle, half - kBytesWidth));
+    const QString type = utf8("  " + at.aval);
+    const int room = half - kBytesWidth, for_type = painter.fontMetrics().horizontalAdvance(type);
+    // The type is in the table, too; the path says which it is.
+    const bool with_type = room - for_type > room / 2;
+    const QString left = shortened(kLostMark, at.path, room - (with_type ? for_type : 0)) + (with_type ? type : QString());
+    painter.drawText(where.adjusted(0, 0, half - where.width() - kBytesWidth, 0), Qt::AlignLeft | Qt::AlignVCenter, left);
     painter.setPen(theme()(p.ink));
     painter.drawText(QRect(where.left() + half - kBytesWidth, where.top(), kBytesWidth - 10, kRow), Qt::AlignRight | Qt::AlignVCenter,
                      utf8(bytes_text(at.bytes)));
@@ -159,23 +193,22 @@ void DonationCanvas::paint_pair(QPainter& painter, int number) const {
     const Palette& p = theme().palette();
     const DonatedLeaf& at = leaf(number);
     const QRect where = row_rect(number).adjusted(kMargin, 0, -kMargin, 0);
-    const int half = (where.width() - kBetween) / 2, right = where.right() - half, y = where.center().y();
+    const int right = where.right() - output_room(), left = right - kBetween, y = where.center().y();
     painter.setFont(mono_font(11));
     painter.setPen(theme()(p.donated_text));
-    painter.drawText(QRect(where.left(), where.top(), half - kBytesWidth, kRow), Qt::AlignLeft | Qt::AlignVCenter,
-                     painter.fontMetrics().elidedText(QStringLiteral("\u27f2 ") + utf8(at.path), Qt::ElideMiddle, half - kBytesWidth));
+    painter.drawText(QRect(where.left(), where.top(), left - kBytesWidth - where.left(), kRow), Qt::AlignLeft | Qt::AlignVCenter,
+                     shown_path(number));
     painter.setPen(theme()(p.ink));
-    painter.drawText(QRect(where.left() + half - kBytesWidth, where.top(), kBytesWidth - 10, kRow), Qt::AlignRight | Qt::AlignVCenter,
+    painter.drawText(QRect(left - kBytesWidth, where.top(), kBytesWidth - 10, kRow), Qt::AlignRight | Qt::AlignVCenter,
                      utf8(bytes_text(at.bytes)));
     const bool other = crosses(at);
     painter.setPen(theme()(other ? p.recomputed_text : p.ink));
-    const std::string name = at.output_path.empty() ? "result " + std::to_string(at.output.value_or(0)) : at.output_path;
-    const QRect end(right + 14, where.top(), half - 14, kRow);
-    painter.drawText(end, Qt::AlignLeft | Qt::AlignVCenter, painter.fontMetrics().elidedText(utf8(name), Qt::ElideMiddle, end.width()));
+    const QRect end(right + kBeforeOutput, where.top(), output_room() - kBeforeOutput, kRow);
+    painter.drawText(end, Qt::AlignLeft | Qt::AlignVCenter, shortened({}, output_name(at), end.width()));
     QPen pen(theme()(other ? p.recomputed : p.donated), number == picked() ? 3 : 1.4);
     if (other) pen.setDashPattern({4, 3});
     painter.setPen(pen);
-    painter.drawLine(where.left() + half + 2, y, right + 4, y);
+    painter.drawLine(left + 2, y, right + 4, y);
 }
 
 void DonationCanvas::paint_findings(QPainter& painter) const {

@@ -4,6 +4,7 @@
 // here: who pairs with whom, and why not (core/donation).
 #include <QScrollArea>
 
+#include "commands/short_paths.h"
 #include "donation/pairing.h"
 #include "selection/selection.h"
 
@@ -22,6 +23,8 @@ public:
     QRect row_rect(int leaf) const;
     /// Of the row there in whole: paths, type and reason.
     QString tool_tip_at(const QPoint& at) const;
+    /// What stands at the left of a row: the donated leaf's path, as much of it as has room.
+    QString shown_path(int leaf) const;
     /// Is the pair's output another place of the tree than its input? JAX pairs by shape alone.
     static bool crosses(const DonatedLeaf& leaf);
 
@@ -38,12 +41,16 @@ private:
     void place_rows();
     const DonatedLeaf& leaf(int number) const { return report_->donated[static_cast<std::size_t>(number)]; }
     int lost_rows() const;
+    int output_room() const;
+    QString shortened(const QString& mark, const std::string& path, int room) const;
     void paint_lost(QPainter& painter, int row) const;
     void paint_pair(QPainter& painter, int row) const;
     void paint_findings(QPainter& painter) const;
     int picked() const;
     Selection* selection_;
     std::shared_ptr<const DonationReport> report_;
+    ShortPaths paths_;
+    int widest_output_ = 0;   ///< pixels
     std::vector<int> order_;  ///< leaves: lost ones first, each kind by bytes
     std::vector<QRect> finding_rects_;
     int rows_top_ = 0;

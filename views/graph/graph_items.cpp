@@ -36,8 +36,9 @@ void draw_box(QPainter& painter, const QRectF& rect, double radius, const QPen& 
     painter.drawRoundedRect(rect, radius, radius);
 }
 
-constexpr double kLeastLetters = 9;  // pixels on the screen
-constexpr int kLargestTag = 12;      // letters of tags where the picture is small, for which they have room
+constexpr double kLeastLetters = 9;                   // pixels on the screen
+constexpr double kWidestPill = 216, kPillMargin = 6;  // within the gutter between two halves
+constexpr int kLargestTag = 12;                       // letters of tags where the picture is small, for which they have room
 
 /// Letters of a size that can be read at this zoom; 0: there is no room for them in `height`.
 int letters(int size, double zoom, double height) {
@@ -269,7 +270,18 @@ CrossingItem::CrossingItem(const SplitPicture::Crossing& crossing, QPointF label
     setZValue(2);
 }
 
-QRectF CrossingItem::boundingRect() const { return path().boundingRect().united(label_).adjusted(-8, -8, 8, 8); }
+QRectF CrossingItem::boundingRect() const {
+    const double more = std::max(0.0, kWidestPill - label_.width()) / 2;
+    return path().boundingRect().united(label_.adjusted(-more, 0, more, 0)).adjusted(-8, -8, 8, 8);
+}
+
+/// As wide as its letters need at this zoom: small pictures have large ones.
+QRectF CrossingItem::pill_at(double zoom) const {
+    const QFontMetricsF metrics(text_font(letters(10, zoom, label_.height()), true));
+    const double needed = std::min(metrics.horizontalAdvance(utf8(crossing_.label)) + 2 * kPillMargin + 1, kWidestPill);
+    const double more = std::max(0.0, needed - label_.width()) / 2;
+    return label_.adjusted(-more, 0, more, 0);
+}
 
 QPainterPath CrossingItem::shape() const {
     QPainterPathStroker stroker;
@@ -303,10 +315,11 @@ void CrossingItem::paint(QPainter* painter, const QStyleOptionGraphicsItem* opti
     painter->drawPolygon(QPolygonF({tip, tip + QPointF(-8, half), tip + QPointF(-8, -half)}));
     const int size = letters(10, zoom_of(option, painter), label_.height());
     if (size == 0) return;
+    const QRectF pill = pill_at(zoom_of(option, painter));
     // The pill weighs what its line weighs.
-    draw_box(*painter, label_, 9, QPen(picked_ ? theme()(p.ink) : colour, picked_ ? 2.4 : 0.8 + width / 3), theme()(p.panel));
-    draw_elided(*painter, label_.adjusted(6, 0, -6, 0), utf8(crossing_.label), text_font(size, true), theme()(p.residual_text),
-                Qt::AlignHCenter);
+    draw_box(*painter, pill, 9, QPen(picked_ ? theme()(p.ink) : colour, picked_ ? 2.4 : 0.8 + width / 3), theme()(p.panel));
+    draw_elided(*painter, pill.adjusted(kPillMargin, 0, -kPillMargin, 0), utf8(crossing_.label), text_font(size, true),
+                theme()(p.residual_text), Qt::AlignHCenter);
 }
 
 }  // namespace jaxscope::views

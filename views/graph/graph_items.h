@@ -109,6 +109,7 @@ public:
     QPainterPath shape() const override;
     void paint(QPainter* painter, const QStyleOptionGraphicsItem* option, QWidget* widget) override;
     const SplitPicture::Crossing& crossing() const { return crossing_; }
+    QRectF pill_at(double zoom) const;
     void set_picked(bool picked);
 
 private:

@@ -345,8 +345,30 @@ NodeItem* GraphScene::next(const NodeItem& from, int key) const {
     return best;
 }
 
+/// Where a walk begins: of what is in view in whole the first, as one reads.
+static const NodeItem* first_in_view(const GraphScene& scene) {
+    if (scene.views().isEmpty()) return nullptr;
+    const QGraphicsView* view = scene.views().first();
+    const QRectF seen = view->mapToScene(view->viewport()->rect()).boundingRect();
+    const NodeItem* first = nullptr;
+    for (const QGraphicsItem* item : scene.items(seen, Qt::ContainsItemBoundingRect)) {
+        if (item->type() != NodeItem::Type || !item->isVisible()) continue;
+        const auto* node = static_cast<const NodeItem*>(item);
+        const auto place = [](const NodeItem* n) { return std::pair(n->rect().y(), n->rect().x()); };
+        if (first == nullptr || place(node) < place(first)) first = node;
+    }
+    return first;
+}
+
 void GraphScene::keyPressEvent(QKeyEvent* event) {
-    if (picked_ == nullptr) return event->ignore();
+    if (picked_ == nullptr) {
+        const bool arrow =
+            event->key() == Qt::Key_Up || event->key() == Qt::Key_Down || event->key() == Qt::Key_Left || event->key() == Qt::Key_Right;
+        const NodeItem* first = arrow ? first_in_view(*this) : nullptr;
+        if (first == nullptr) return event->ignore();
+        Q_EMIT node_walked(first->part(), first->index());
+        return;
+    }
     switch (event->key()) {
         case Qt::Key_Return:
         case Qt::Key_Space:

@@ -9,6 +9,7 @@
 #include <algorithm>
 
 #include "graph/accessible_graph.h"
+#include "graph/first_window.h"
 #include "graph/graph_items.h"
 #include "graph/graph_scene.h"
 #include "theme/theme.h"
@@ -79,21 +80,44 @@ void GraphView::first_look(std::optional<double> middle) {
     const QRectF all = scene()->sceneRect();
     const double whole = std::min(viewport()->width() / all.width(), viewport()->height() / all.height());
     const double wide = viewport()->width() / all.width();
-    resetTransform();
-    const double wanted = whole > kFullZoom ? std::min(whole, 1.0) : std::clamp(wide, kFullZoom, 1.0);
-    scale(wanted, wanted);
+    double wanted = whole > kFullZoom ? std::min(whole, 1.0) : std::clamp(wide, kFullZoom, 1.0);
     QPointF look = all.center();
-    // Frames have their names at the left: cut there they say nothing, and columns are read from there.
-    if (wide < wanted && !middle) look.setX(all.left());
-    if (wide < wanted && middle) {
-        // So rather more of the other half is beside the view.
-        constexpr double kMost = 0.12;
-        const double seen = viewport()->width() / wanted;
-        look.setX(*middle - std::clamp(*middle - all.left() - seen / 2, 0.0, kMost * seen));
+    if (wide < wanted) {
+        // Smaller, with the names alone, where that shows rather more of a half.
+        constexpr double kSteps[] = {1, 0.85}, kEnough = 0.5;
+        const std::vector<QRectF> boxes = seen_first();
+        const double full = wanted;
+        double most = -1;
+        for (const double step : kSteps) {
+            if (most >= kEnough || (step < 1 && !middle)) break;
+            const QSizeF size = QSizeF(viewport()->size()) / (full * step);
+            const FirstWindow window = first_window(boxes, all, size, middle);
+            if (window.seen <= most) continue;
+            most = window.seen;
+            wanted = full * step;
+            look.setX(window.left + size.width() / 2);
+        }
     }
+    resetTransform();
+    scale(wanted, wanted);
     centerOn(look);
     verticalScrollBar()->setValue(verticalScrollBar()->minimum());
     Q_EMIT moved();
+}
+
+std::vector<QRectF> GraphView::seen_first() const {
+    constexpr double kHeadWidth = 220, kHead = 40;  // of a frame: its name counts as much as a node
+    std::vector<QRectF> boxes;
+    for (const QGraphicsItem* item : scene()->items(Qt::AscendingOrder)) {
+        if (!item->isVisible()) continue;
+        if (item->type() == PortalItem::Type) boxes.push_back(item->sceneBoundingRect());
+        if (item->type() != NodeItem::Type) continue;
+        const auto* node = static_cast<const NodeItem*>(item);
+        QRectF box = node->rect();
+        if (node->is_frame()) box.setSize({std::min(box.width(), kHeadWidth), kHead});
+        boxes.push_back(box);
+    }
+    return boxes;
 }
 
 void GraphView::bring_into_view(const QRectF& what) {

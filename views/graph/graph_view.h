@@ -2,6 +2,7 @@
 #pragma once
 #include <QGraphicsView>
 #include <optional>
+#include <vector>
 
 #include "graph/kept_picture.h"
 
@@ -17,7 +18,7 @@ public:
     void zoom_by(double factor);
     void fit();
     /// 100 %, top of the picture in view, unless the picture fits a view at a readable zoom.
-    /// `middle`: what to have in the middle where the picture is wider than the view; nothing: it begins at its left edge.
+    /// Of a picture that is wider than the view as much as can be seen in whole. `middle`: what to have near the middle.
     void first_look(std::optional<double> middle = {});
     /// What part is in view.
     struct Place {
@@ -57,6 +58,8 @@ private:
     bool on_map(const QPoint& at) const;
     mutable int corner_ = -1;  ///< in which the map stands; -1: in none
     bool hides_a_node(const QRect& map) const;
+    /// What a first look is to show in whole.
+    std::vector<QRectF> seen_first() const;
     QString empty_text_;
     KeptPicture picture_;
     bool into_kept_ = false;  ///< what is being painted moves with the picture

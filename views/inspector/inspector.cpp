@@ -18,9 +18,13 @@
 namespace jaxscope::views {
 namespace {
 
+/// What is copied, or read aloud, has none of `breakable`'s invisible characters: in Python they would be errors.
+QString without_breaks(QString text) { return text.remove(QChar(0x200B)); }
+
 QLabel* label(const QString& text, const QFont& font, const char* colour, bool wrap = true) {
     auto* made = new QLabel(text);
     made->setTextFormat(Qt::PlainText);
+    made->setAccessibleName(without_breaks(text));
     made->setFont(font);
     made->setWordWrap(wrap);
     made->setTextInteractionFlags(Qt::TextSelectableByMouse);
@@ -35,7 +39,7 @@ QString breakable(const std::string& text) {
     for (int k = 0; k < all.size(); ++k) {
         out += all[k];
         const bool in_number = all[k] == QLatin1Char('.') && k + 1 < all.size() && all[k + 1].isDigit();
-        if (QStringLiteral(",/=.").contains(all[k]) && !in_number) out += QChar(0x200B);
+        if (QStringLiteral(",/=._").contains(all[k]) && !in_number) out += QChar(0x200B);
     }
     return out;
 }
@@ -69,6 +73,12 @@ const char* verdict_colour(const Explanation& e) {
 Inspector::Inspector(QWidget* parent) : QScrollArea(parent) {
     setWidgetResizable(true);
     setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+    connect(QGuiApplication::clipboard(), &QClipboard::changed, this, [this](QClipboard::Mode mode) {
+        const QString text = QGuiApplication::clipboard()->text(mode);
+        if (!text.contains(QChar(0x200B))) return;
+        for (const QLabel* from : findChildren<QLabel*>())
+            if (from->selectedText() == text) return QGuiApplication::clipboard()->setText(without_breaks(text), mode);
+    });
     show_nothing(tr("Select something to ask about it."));
 }
 

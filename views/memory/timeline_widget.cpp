@@ -19,6 +19,7 @@ TimelineWidget::TimelineWidget(Selection* selection, bool compact, QWidget* pare
     : QWidget(parent), selection_(selection), compact_(compact) {
     setMouseTracking(true);
     setFocusPolicy(Qt::StrongFocus);
+    setAccessibleName(tr("Memory over the run"));
     setSizePolicy(QSizePolicy::Expanding, compact ? QSizePolicy::Fixed : QSizePolicy::Expanding);
     connect(selection_, &Selection::changed, this, [this] { update(); });
 }
@@ -37,6 +38,7 @@ void TimelineWidget::set_plan(std::shared_ptr<const MemoryPlan> plan, std::share
 void TimelineWidget::show(std::shared_ptr<const MemoryPlan> plan) {
     plan_ = std::move(plan);
     timeline_ = plan_ ? memory_timeline(*plan_) : MemoryTimeline{};
+    setAccessibleDescription(plan_ ? figures() : QString());
     before_ = as_it_is_ && !opened() ? memory_timeline(*as_it_is_) : MemoryTimeline{};
     scale_.set_steps(static_cast<int>(timeline_.live.size()));
     hovered_ = -1;

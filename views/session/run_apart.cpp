@@ -33,6 +33,7 @@ ApartRun run_apart(const Inspection& inspection, int repeat) {
     run.repeat = repeat;
     run.jit = inspection.choices().jit;
     run.outputs = false;
+    run.planned_peak = inspection.plan().planned_peak;
     run.profile = !inspection.per_device();
     run.command = runner().toStdString();
     ChildRunResult there = run_in_child(run);

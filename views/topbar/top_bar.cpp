@@ -77,6 +77,7 @@ TopBar::TopBar(Session* session, QWidget* parent)
     search_->setClearButtonEnabled(true);
     region_->setAccessibleName(tr("Region"));
     policy_->setAccessibleName(tr("Policy"));
+    policy_->lineEdit()->setAccessibleName(tr("Policy"));
     donate_->setAccessibleName(tr("Donate"));
     search_->setAccessibleName(tr("Find"));
     const auto between = [](QWidget* box, int least, int most) {
@@ -194,6 +195,7 @@ QWidget* TopBar::titled(const QString& title, QWidget* box) {
     column->setContentsMargins(0, 0, 0, 0);
     column->setSpacing(1);
     auto* head = new QLabel(title);
+    if (!title.isEmpty()) head->setBuddy(box);  // screen readers call a box by its label, and its own name is what is chosen in it
     head->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);  // what it says moves no box
     heads_.push_back(head);
     column->addWidget(head);

@@ -211,7 +211,7 @@ private:
         ProfileWatch profile;
         LookWatch looks;
         const bool onlookers = has_onlookers(*c_);
-        std::optional<CountedRun> counted(anonymous_resident(0));
+        std::optional<CountedRun> counted(std::in_place, anonymous_resident(0), plan_.planned_peak);
         Progress progress("run", repeats);
         for (int r = 0; r < repeats; ++r) {
             progress.begin("run");
