@@ -160,27 +160,6 @@ def vision_block(run):
 # ----
 
 
-# ---- contrastive
-def encode(w, x):
-    z = nn.relu(x @ w[0]) @ w[1]
-    return z / jnp.linalg.norm(z, axis=-1, keepdims=True)
-
-
-def info_nce(w, x, key):
-    a, b = jr.split(key)
-    left, right = encode(w, x + 0.1 * jr.normal(a, x.shape)), encode(w, x * jr.bernoulli(b, 0.9, x.shape))
-    logits = left @ right.T / 0.2
-    labels = jnp.arange(x.shape[0])
-    both = [nn.log_softmax(m)[labels, labels].mean() for m in (logits, logits.T)]
-    return -(both[0] + both[1]) / 2
-
-
-def contrastive(run):
-    k = jr.split(jr.key(8), 3)
-    run(jax.value_and_grad(info_nce), (), [jr.normal(k[0], (6, 10)), jr.normal(k[1], (10, 4))], jr.normal(k[2], (5, 6)), jr.key(9))
-# ----
-
-
 # ---- decoding
 def rotate(x, position):
     angle = position * 10000.0 ** (-jnp.arange(0, 4, 2) / 4)

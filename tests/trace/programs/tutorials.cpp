@@ -162,28 +162,6 @@ void run() {
 // ----
 }  // namespace vision_block
 
-namespace contrastive {
-// ---- contrastive
-Array encode(const std::vector<Array>& w, const Array& x) {
-    Array z = jnp::matmul(nn::relu(jnp::matmul(x, w[0])), w[1]);
-    return z / jnp::linalg::norm(z, {.axis = -1, .keepdims = true});
-}
-
-Array loss(const std::vector<Array>& w, const Array& x, const Array& key) {
-    auto [a, b] = jnp::unpack<2>(jr::split(key));
-    Array left = encode(w, x + 0.1 * jr::normal(a, x.shape())), right = encode(w, x * jr::bernoulli(b, 0.9, x.shape()));
-    Array logits = jnp::matmul(left, right.T()) / 0.2, turned = logits.T(), at = jnp::arange(x.shape(0));
-    return -(nn::log_softmax(logits)[{at, at}].mean() + nn::log_softmax(turned)[{at, at}].mean()) / 2;
-}
-
-void run() {
-    Array k = jr::split(jr::key(8), 3);
-    std::vector w{jr::normal(k[0], {6, 10}), jr::normal(k[1], {10, 4})};
-    programs::run("contrastive", jax::value_and_grad(loss), {}, w, jr::normal(k[2], {5, 6}), jr::key(9));
-}
-// ----
-}  // namespace contrastive
-
 namespace decoding {
 // ---- decoding
 Array rotate(const Array& x, const Array& position) {
@@ -254,7 +232,6 @@ void programs::tutorials() {
     neural_ode::run();
     low_rank::run();
     vision_block::run();
-    contrastive::run();
     decoding::run();
     experts::run();
 }
