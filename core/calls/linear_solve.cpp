@@ -227,16 +227,16 @@ constinit const Primitive kLinearSolve{
     .flow = Flow::LinearSolve,
 };
 
-Value linear_solve(Builder& b, const std::array<JaxprPtr, 4>& functions, const std::array<Values, 4>& consts, Value rhs) {
+Values linear_solve(Builder& b, const std::array<JaxprPtr, 4>& functions, const std::array<Values, 4>& consts, const Values& rhs) {
     Parts<Attr> lengths, refs;
     Values in;
     for (std::size_t i = 0; i < functions.size(); ++i) {
         lengths[i] = Attr(static_cast<std::int64_t>(consts[i].size()));
-        refs[i] = Attr(Attr::JaxprRef{functions[i], true});
+        if (functions[i]) refs[i] = Attr(Attr::JaxprRef{functions[i], true});
         in.insert(in.end(), consts[i].begin(), consts[i].end());
     }
-    in.push_back(rhs);
-    return b.bind1(kLinearSolve, in, make_params(LinearSolveParams{tuple_of(lengths), tuple_of(refs)}));
+    in.insert(in.end(), rhs.begin(), rhs.end());
+    return b.bind(kLinearSolve, in, make_params(LinearSolveParams{tuple_of(lengths), tuple_of(refs)}));
 }
 
 std::span<const Primitive* const> linear_solve_primitives() {

@@ -15,5 +15,7 @@ extern const Primitive kRandomWrap;  ///< words as a key: of the front end
 extern const Primitive kSchur, kTridiagonalSolve;
 // approx_top_k.cpp
 extern const Primitive kApproxTopK;
+// binary.cpp, ragged_dot.cpp: of the front end
+extern const Primitive kMulHi, kRaggedDotGeneral;
 
 }  // namespace jaxscope

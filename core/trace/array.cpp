@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "ir/types/element.h"
 #include "trace/functions.h"
+#include "trace/refusals.h"
 
 namespace jaxscope::jax {
 
@@ -130,6 +131,11 @@ const Node& node_of(const Array& a) {
     if (!a.node()) refuse_none();
     return *a.node();
 }
+/// The same where the user asks: nobody else knows the line.
+const Node& node_of(const Array& a, const Where& where) {
+    if (!a.node()) at_place(users_line(where), [] { refuse_none(); });
+    return *a.node();
+}
 
 }  // namespace
 void refuse_none() {
@@ -157,9 +163,10 @@ std::vector<std::byte> halved(const void* data, std::size_t count, const Where& 
         std::memcpy(&wide, static_cast<const std::byte*>(data) + i * sizeof wide, sizeof wide);
         const auto narrow = static_cast<To>(wide);
         if (std::is_integral_v<From> && static_cast<From>(narrow) != wide)
-            throw Error(ErrorCode::BadUsage, fmt::format("OverflowError: Python int {} too large to convert to {}", wide,
-                                                         std::is_signed_v<From> ? "int32" : "uint32"))
-                .at({where.file, where.line, 0});
+            detail::refuse_at(
+                where, ErrorCode::BadUsage,
+                fmt::format("OverflowError: Python int {} too large to convert to {}", wide, std::is_signed_v<From> ? "int32" : "uint32"),
+                "numbers of JAX have 32 bits: give it as a float");
         std::memcpy(out.data() + i * sizeof narrow, &narrow, sizeof narrow);
     }
     return out;
@@ -172,8 +179,8 @@ Array Array::numbers(const void* data, std::size_t count, jax::dtype type, const
     auto a = std::make_shared<ArrayConst>();
     a->aval = AvalRef(kept, shape.vector());
     if (a->aval->size() != static_cast<std::int64_t>(count))
-        throw Error(ErrorCode::BadInput, fmt::format("cannot reshape array of size {} into shape {}", count, shape.str()))
-            .at({where.file, where.line, 0});
+        detail::refuse_at(where, ErrorCode::BadInput, fmt::format("cannot reshape array of size {} into shape {}", count, shape.str()),
+                          "give as many numbers as the shape has places");
     const auto* bytes = static_cast<const std::byte*>(data);
     if (given == D::F64)
         a->data = halved<double, float>(data, count, where);
@@ -198,24 +205,24 @@ Array Array::scalar(std::int64_t v) { return number_array(Operand(v, "", 0, ""))
 Array Array::scalar(double v) { return number_array(Operand(v, "", 0, "")); }
 Array Array::complex_scalar(float real, float imag) { return number_array(Operand(std::complex<float>(real, imag), "", 0, "")); }
 
-Shape Array::shape() const { return Shape(node_of(*this).aval->shape); }
+Shape Array::shape(Where where) const { return Shape(node_of(*this, where).aval->shape); }
 std::int64_t Array::shape(std::int64_t axis, Where where) const {
-    const auto& dims = node_of(*this).aval->shape;
+    const auto& dims = node_of(*this, where).aval->shape;
     const auto n = static_cast<std::int64_t>(dims.size());
     if (axis < -n || axis >= n) {
         const Where& users = detail::users_line(where);
-        throw Error(ErrorCode::BadUsage, fmt::format("axis {} is out of bounds for array of dimension {}", axis, n))
-            .at({users.file, users.line, 0});
+        detail::refuse_at(users, ErrorCode::BadUsage, fmt::format("axis {} is out of bounds for array of dimension {}", axis, n),
+                          "axes count from 0, or from -1 at the end; x.ndim() says how many there are");
     }
     return dims[static_cast<std::size_t>(axis < 0 ? axis + n : axis)];
 }
-dtype Array::dtype() const { return static_cast<jax::dtype>(node_of(*this).aval->dtype); }
-bool Array::weak_type() const { return node_of(*this).aval->weak_type; }
-int Array::ndim() const { return node_of(*this).aval->rank(); }
-std::int64_t Array::size() const { return node_of(*this).aval->size(); }
-std::int64_t Array::nbytes() const { return node_of(*this).aval->bytes(); }
+dtype Array::dtype(Where where) const { return static_cast<jax::dtype>(node_of(*this, where).aval->dtype); }
+bool Array::weak_type(Where where) const { return node_of(*this, where).aval->weak_type; }
+int Array::ndim(Where where) const { return node_of(*this, where).aval->rank(); }
+std::int64_t Array::size(Where where) const { return node_of(*this, where).aval->size(); }
+std::int64_t Array::nbytes(Where where) const { return node_of(*this, where).aval->bytes(); }
 bool Array::is_tracer() const noexcept { return node_ && node_->is_tracer(); }
-bool Array::is_deleted() const { return node_of(*this).deleted(); }
+bool Array::is_deleted(Where where) const { return node_of(*this, where).deleted(); }
 void Array::delete_buffer(Where where) {
     if (node_of(*this).is_tracer()) detail::concretization_error(*node_, "delete", where);
     detail::give_away(*node_, where);
@@ -229,7 +236,7 @@ const Array& Array::block_until_ready(Where where) const {
         detail::refuse_gone_buffer(*node_, "INVALID_ARGUMENT: BlockHostUntilReady() called on deleted or donated buffer", where);
     return *this;
 }
-std::string Array::aval() const { return (weak_type() ? "~" : "") + detail::long_aval(node_of(*this).aval); }
+std::string Array::aval(Where where) const { return (weak_type() ? "~" : "") + detail::long_aval(node_of(*this, where).aval); }
 
 Array::operator bool() const {
     if (is_tracer()) {
@@ -241,13 +248,14 @@ Array::operator bool() const {
     // An operator has no place of its own: the nearest one is where the array was made.
     const Where& made = node_of(*this).where;
     if (size() != 1)
-        throw Error(ErrorCode::BadUsage,
-                    size() == 0 ? "The truth value of an empty array is ambiguous. Use jnp::any(x) or jnp::all(x)"
-                                : "The truth value of an array with more than one element is ambiguous. Use jnp::any(x) or jnp::all(x)")
-            .at({made.file, made.line, 0})
-            .advise("the array was made there: jnp::any(x) is true where one element is, jnp::all(x) where all are");
+        detail::refuse_at(made, ErrorCode::BadUsage,
+                          size() == 0
+                              ? "The truth value of an empty array is ambiguous. Use jnp::any(x) or jnp::all(x)"
+                              : "The truth value of an array with more than one element is ambiguous. Use jnp::any(x) or jnp::all(x)",
+                          "the array was made there: jnp::any(x) is true where one element is, jnp::all(x) where all are");
     if (is_key(static_cast<DType>(dtype())))
-        throw Error(ErrorCode::TypeMismatch, "key array cannot be converted to boolean.").at({made.file, made.line, 0});
+        detail::refuse_at(made, ErrorCode::TypeMismatch, "key array cannot be converted to boolean.",
+                          "random::key_data gives the words of a key");
     return number(Where("", 0, "")) != 0;
 }
 double Array::number(Where where) const {
@@ -258,8 +266,9 @@ double Array::number(Where where) const {
     }
     detail::at_place(where, [&] { return detail::elements(node_of(*this)); });
     if (size() != 1)
-        throw Error(ErrorCode::BadUsage, "can only convert an array of size 1 to a scalar, found one of shape " + shape().str())
-            .at({where.file, where.line, 0});
+        detail::refuse_at(where, ErrorCode::BadUsage,
+                          "can only convert an array of size 1 to a scalar, found one of shape " + shape().str(),
+                          "take one element first, x[{0}], or to_vector() for all");
     return to_vector(where).front();
 }
 std::vector<double> Array::to_vector(Where where) const {
@@ -267,9 +276,8 @@ std::vector<double> Array::to_vector(Where where) const {
     const ArrayPtr a = detail::at_place(where, [&] { return detail::elements(node_of(*this)); });
     const auto type = a->aval->dtype;
     if (is_key(type))
-        throw Error(ErrorCode::TypeMismatch, fmt::format("Cannot interpret '{}' as a data type of numbers", info(type).name))
-            .at({where.file, where.line, 0})
-            .advise("random::key_data gives the words of a key");
+        detail::refuse_at(where, ErrorCode::TypeMismatch, fmt::format("Cannot interpret '{}' as a data type of numbers", info(type).name),
+                          "random::key_data gives the words of a key");
     const std::int64_t width = byte_size(type);
     std::vector<double> out;
     for (std::int64_t i = 0; i < a->aval->size(); ++i) {

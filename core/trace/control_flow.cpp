@@ -42,8 +42,8 @@ Avals leading(const Avals& a, std::size_t n) { return Avals(a.begin(), a.begin()
 std::int64_t whole_bound(double x, const Where& where) {
     // Python's own texts.
     if (!std::isfinite(x))
-        throw Error(ErrorCode::BadUsage, fmt::format("cannot convert float {} to integer", std::isnan(x) ? "NaN" : "infinity"))
-            .at({where.file, where.line, 0});
+        detail::refuse_at(where, ErrorCode::BadUsage, fmt::format("cannot convert float {} to integer", std::isnan(x) ? "NaN" : "infinity"),
+                          "give the loop bounds that are numbers");
     // Far beyond the range that trip_count takes, and inside of C++'s conversion.
     return static_cast<std::int64_t>(std::clamp(x, -1e18, 1e18));
 }
@@ -71,15 +71,17 @@ std::pair<Array, Array> loop_bounds(const Operand& lower, const Operand& upper, 
     const std::vector<Array> bounds = apply(in, where, [](Builder&, const Values& v) { return v; });
     for (const Array& a : bounds)
         if (a.ndim() != 0)
-            throw Error(ErrorCode::BadUsage,
-                        "lower and upper arguments to fori_loop must be scalars, got " + bounds[0].aval() + " and " + bounds[1].aval())
-                .at({where.file, where.line, 0});
+            detail::refuse_at(
+                where, ErrorCode::BadUsage,
+                "lower and upper arguments to fori_loop must be scalars, got " + bounds[0].aval() + " and " + bounds[1].aval(),
+                "take one element of each: n[{0}]");
     const AvalRef from = bounds[0].node()->aval, to = bounds[1].node()->aval;
     if (from->dtype == to->dtype) return {bounds[0], bounds[1]};
     if (!same_bound_type(from, to))
-        throw Error(ErrorCode::BadUsage, fmt::format("lower and upper arguments to fori_loop must have equal types, got {} and {}",
-                                                     info(from->dtype).name, info(to->dtype).name))
-            .at({where.file, where.line, 0});
+        detail::refuse_at(where, ErrorCode::BadUsage,
+                          fmt::format("lower and upper arguments to fori_loop must have equal types, got {} and {}", info(from->dtype).name,
+                                      info(to->dtype).name),
+                          "convert one of them: n.astype(jnp::int32)");
     const std::size_t weak = from->weak_type ? 0 : 1;
     std::vector<Array> out = bounds;
     out[weak] = apply1({Operand(bounds[weak])}, where, [&](Builder& b, const Values& v) {
@@ -112,10 +114,11 @@ std::vector<Array> elements_of(const std::vector<Array>& xs, std::int64_t length
     for (const Array& x : xs) {
         const AvalRef a = x.node()->aval;
         if (a->shape.empty())
-            throw Error(ErrorCode::BadUsage, "scan got value with no leading axis to scan over: " + long_aval(a))
-                .at({where.file, where.line, 0});
+            detail::refuse_at(where, ErrorCode::BadUsage, "scan got value with no leading axis to scan over: " + long_aval(a),
+                              "what is the same in each step is captured by the body, or part of the carry");
         if (length >= 0 && a->shape[0] != length)
-            throw Error(ErrorCode::BadUsage, leading_axes_differ(xs, given)).at({where.file, where.line, 0});
+            detail::refuse_at(where, ErrorCode::BadUsage, leading_axes_differ(xs, given),
+                              "all that is scanned over has the same first size; leave .length out to take that");
         length = a->shape[0];
         // Only its type is looked at: an array of one element's shape that holds nothing.
         auto element = std::make_shared<ArrayConst>();
@@ -260,11 +263,6 @@ std::vector<Array> while_loop_of(Call& condition, Call& body, const std::vector<
 
 // ---- Under jax.disable_jit: the functions themselves, in turn.
 
-Array stacked(const std::vector<Array>& rows, const Where& where) {
-    std::vector<Array> parts;
-    for (const Array& a : rows) parts.push_back(lax::expand_dims(Operand(a, where.file, where.line, where.function), 0));
-    return lax::concatenate(parts, 0, where);
-}
 std::vector<Array> scan_in_turn(Call& body, std::vector<Array> state, const std::vector<Array>& xs, const lax::ScanOptions& options) {
     const Where& where = body.where;
     const std::int64_t length = xs.empty() ? options.length : xs.front().shape(0);
@@ -284,7 +282,7 @@ std::vector<Array> scan_in_turn(Call& body, std::vector<Array> state, const std:
     }
     for (std::vector<Array>& each : rows) {
         if (options.reverse) std::reverse(each.begin(), each.end());
-        state.push_back(stacked(each, where));
+        state.push_back(of_rows(each, where));
     }
     return state;
 }
@@ -327,9 +325,7 @@ namespace {
 /// What a branch can't be chosen by.
 void refuse_choice(const Operand& index, bool boolean) {
     const Array a = apply1({index}, [](Builder&, const Values& v) { return v[0]; });
-    const auto refuse = [&](const std::string& text) {
-        throw Error(ErrorCode::TypeMismatch, text).at({index.where.file, index.where.line, 0});
-    };
+    const auto refuse = [&](const std::string& text) { detail::refuse_at(index.where, ErrorCode::TypeMismatch, text); };
     const DType type = a.node()->aval->dtype;
     if (a.ndim() != 0)
         refuse(fmt::format("{} must be {}scalar, got {} of shape {}.", boolean ? "Pred" : "Branch index", boolean ? "a " : "", a.str(),
@@ -350,7 +346,7 @@ void refuse_other_branches(const std::vector<TracedCall>& traced, bool boolean, 
 }  // namespace
 
 void refuse_no_branches(const Operand& index) {
-    throw Error(ErrorCode::BadUsage, "Empty branch sequence").at({index.where.file, index.where.line, 0});
+    detail::refuse_at(index.where, ErrorCode::BadUsage, "Empty branch sequence", "give at least one branch");
 }
 
 std::vector<Array> cond(const Operand& index, const std::vector<Call*>& branches, bool boolean) {

@@ -9,6 +9,7 @@
 #include "ir/builder.h"
 #include "ir/primitive.h"
 #include "jit/jit.h"
+#include "trace/debug_nans.h"
 #include "trace/device_calls.h"
 #include "trace/trace.h"
 #include "trace/within_memory.h"
@@ -152,6 +153,7 @@ private:
 std::vector<ArrayPtr> run_jaxpr(const JaxprPtr& j, std::span<const ArrayPtr> in) {
     static Executables executables;
     std::vector<ArrayPtr> out;
+    if (checks_values()) return run_checked(j, in);
     if (j->eqns.empty() && j->num_constvars == 0) {
         for (const Atom a : j->outvars) out.push_back(a.is_literal() ? array_of(a.literal()) : in[a.var().index]);
         return out;

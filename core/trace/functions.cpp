@@ -3,6 +3,8 @@
 
 #include <fmt/core.h>
 
+#include <jaxscope/lax.h>
+
 #include <numeric>
 #include <ostream>
 
@@ -10,6 +12,7 @@
 #include "calls/control_flow.h"
 #include "ir/print/printer.h"
 #include "pytree/tree.h"
+#include "trace/refusals.h"
 
 namespace jaxscope::jax {
 
@@ -81,9 +84,9 @@ std::string static_text(const Call& call, std::size_t arg) {
 void refuse_statics(const Call& call, const std::vector<std::size_t>& argnums) {
     for (const std::size_t i : argnums)
         if (call.static_args[i])
-            throw Error(ErrorCode::BadUsage, static_text(call, i) + ".")
-                .at({call.where.file, call.where.line, 0})
-                .advise("what is differentiated by is an Array, or a tree of them; a parameter of another type of C++ can't be traced");
+            detail::refuse_at(
+                call.where, ErrorCode::BadUsage, static_text(call, i) + ".",
+                "what is differentiated by is an Array, or a tree of them; a parameter of another type of C++ can't be traced");
 }
 
 void refuse_statics(const Call& call) {
@@ -96,6 +99,11 @@ Avals avals_of(const std::vector<Array>& arrays) {
     Avals out;
     for (const Array& a : arrays) out.push_back(a.node()->aval);
     return out;
+}
+Array of_rows(const std::vector<Array>& rows, const Where& where) {
+    std::vector<Array> parts;
+    for (const Array& a : rows) parts.push_back(lax::expand_dims(Operand(a, where.file, where.line, where.function), 0));
+    return lax::concatenate(parts, 0, where);
 }
 
 TracedCall trace_call(Call& call, const Avals& in, const char* what, const std::string& function, const ArgumentNames* names) {

@@ -59,6 +59,8 @@ decltype(auto) at_place(const Where& where, F&& f) {
     }
 }
 Avals avals_of(const std::vector<Array>& arrays);
+/// Rows put into one array, as jnp.array makes one of a list.
+Array of_rows(const std::vector<Array>& rows, const Where& where);
 /// Values of the constants, then of the arguments.
 std::vector<Array> with_consts(const Traced& t, const std::vector<Array>& leaves);
 

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "trace/refusals.h"
 
 #include <fmt/core.h>
 #include <fmt/ranges.h>
@@ -13,6 +12,7 @@
 #include "lax/routine_primitives.h"
 #include "trace/node.h"
 #include "trace/promote.h"
+#include "trace/refusals.h"
 
 namespace jaxscope::jax::detail {
 
@@ -40,7 +40,11 @@ std::string types_of(const Builder& b, const Values& v) {
 }  // namespace
 
 void refuse(const std::string& text) { throw Error(ErrorCode::TypeMismatch, text); }
-void refuse_at(const Where& where, const std::string& text) { throw Error(ErrorCode::TypeMismatch, text).at({where.file, where.line, 0}); }
+void refuse_at(const Where& where, ErrorCode code, const std::string& text, const std::string& advice) {
+    Error e(code, text);
+    if (!advice.empty()) e.advise(advice);
+    throw e.at({where.file, where.line, 0});
+}
 
 std::string shaped_array_text(AvalRef a) { return fmt::format("ShapedArray({}{})", long_aval(a), a->weak_type ? ", weak_type=True" : ""); }
 std::string shape_list(const std::vector<Dims>& shapes) {

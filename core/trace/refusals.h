@@ -2,14 +2,19 @@
 #pragma once
 // What jax.lax refuses, in JAX's sentences: asked before an equation is made. The type checker's own sentences (core/lax) are for programs
 // that nobody traced here. Never here: rules of single functions of jax.numpy.
+#include <jaxscope/shape.h>
+
+#include "base/error.h"
 #include "ir/builder.h"
 #include "lax/params/linalg.h"
 #include "lax/params/products.h"
 
 namespace jaxscope::jax::detail {
 
+/// Throws Error{TypeMismatch}; the place is that of the operation which asks.
 [[noreturn]] void refuse(const std::string& text);
-[[noreturn]] void refuse_at(const Where& where, const std::string& text);
+/// Throws with the user's line. `advice`: what to do, where there is something to say.
+[[noreturn]] void refuse_at(const Where& where, ErrorCode code, const std::string& text, const std::string& advice = {});
 /// JAX's repr of a type: "ShapedArray(float32[], weak_type=True)"
 std::string shaped_array_text(AvalRef a);
 /// "(3, 4), (4, 5)"

@@ -15,6 +15,7 @@
 #include "ir/interpret.h"
 #include "ir/registry.h"
 #include "ir/source.h"
+#include "trace/refusals.h"
 #include "transforms/jaxpr_util.h"
 
 namespace jaxscope::jax {
@@ -312,8 +313,8 @@ LiteralRef literal_of(const Operand& x) {
             return make_literal(AvalRef(DType::Bool, {}), std::int64_t{x.boolean});
         case Operand::Kind::integer:
             if (x.integer < INT32_MIN || x.integer > INT32_MAX)
-                throw Error(ErrorCode::BadUsage, fmt::format("OverflowError: Python int {} too large to convert to int32", x.integer))
-                    .at({x.where.file, x.where.line, 0});
+                refuse_at(x.where, ErrorCode::BadUsage,
+                          fmt::format("OverflowError: Python int {} too large to convert to int32", x.integer), "give it as a float");
             return make_literal(AvalRef(DType::S32, {}, true), x.integer);
         case Operand::Kind::complex:
             return make_literal(AvalRef(DType::C64, {}, true), std::complex<double>(x.parts[0], x.parts[1]));
@@ -352,7 +353,8 @@ Array number_as_given(const Array& a) {
 std::vector<Array> apply(std::span<const Operand> in, const Where& where, const Emit& emit) {
     const auto missing = [&](const Operand& x) {
         if (x.kind == Operand::Kind::array && !x.node)
-            throw Error(ErrorCode::BadUsage, "expected an array, found an Array without a value").at({x.where.file, x.where.line, 0});
+            refuse_at(x.where, ErrorCode::BadUsage, "expected an array, found an Array without a value",
+                      "Array() is Python's None: give it a value first, or ask has_value()");
     };
     Trace* waiting = nullptr;
     if (Trace::any_waits())

@@ -4,7 +4,7 @@
 // spans, operations of numpy.h and lax.h. Out: shapes, types, values, text. Never here: how an operation is recorded or run (core/trace).
 #include <iosfwd>
 
-#include <jaxscope/shape.h>
+#include <jaxscope/elements.h>
 
 namespace jaxscope::jax {
 
@@ -12,46 +12,6 @@ namespace detail {
 class Node;
 void retain(const Node* node) noexcept;
 void release(const Node* node) noexcept;
-template <class T>
-concept Number = std::is_arithmetic_v<T>;
-/// std::complex of float or double, whose header isn't included for it.
-template <class T>
-concept Complex = requires(const T& c) {
-    requires std::is_floating_point_v<typename T::value_type>;
-    requires sizeof(T) == 2 * sizeof(typename T::value_type);
-    c.real();
-    c.imag();
-};
-template <class T>
-concept AnyNumber = Number<T> || Complex<T>;
-/// A span, a std::array, a vector: numbers in a row.
-template <class R>
-concept NumberRange = requires(const R& r) {
-    r.size();
-    requires Number<std::remove_cvref_t<decltype(*r.data())>>;
-    requires !std::is_same_v<std::remove_cvref_t<decltype(*r.data())>, char>;  // text
-};
-/// What is given for an array by mistake: text, or values in a row.
-template <class T>
-concept NoArray = !std::is_arithmetic_v<T> && requires(const T& v) {
-    v.begin();
-    v.size();
-    v.data();
-};
-/// How numbers of a C++ type are called.
-template <Number T>
-constexpr dtype dtype_of() {
-    static_assert(sizeof(T) <= 8, "no array has numbers of more than 64 bits");
-    constexpr int size = sizeof(T) == 1 ? 0 : sizeof(T) == 2 ? 1 : sizeof(T) == 4 ? 2 : 3;
-    constexpr dtype whole[] = {dtype::int8, dtype::int16, dtype::int32, dtype::int64};
-    constexpr dtype positive[] = {dtype::uint8, dtype::uint16, dtype::uint32, dtype::uint64};
-    if constexpr (std::is_same_v<T, bool>)
-        return dtype::bool_;
-    else if constexpr (std::is_floating_point_v<T>)
-        return sizeof(T) == 4 ? dtype::float32 : dtype::float64;
-    else
-        return std::is_signed_v<T> ? whole[size] : positive[size];
-}
 }  // namespace detail
 
 /// The first of several sizes or axes that aren't in braces, with the line that they stand in.
@@ -95,6 +55,11 @@ public:
     template <detail::Complex T>
     Array(const T& value)  // NOLINT(google-explicit-constructor)
         : Array(complex_scalar(static_cast<float>(value.real()), static_cast<float>(value.imag()))) {}
+    /// None: said here in one sentence.
+    template <class T>
+    requires(detail::TextLike<T> || detail::NumberRange<T>) Array(const T&) {  // NOLINT(google-explicit-constructor)
+        static_assert(!sizeof(T), "this is no array and no number; jnp::array(v) makes an array of numbers in a row");
+    }
     /// Elements in row-major order: a span, a vector, a std::array, or `Array({1.f, 2.f, 3.f, 4.f}, {2, 2})`. Numbers of 64 bits become
     /// 32-bit ones, as everywhere without x64. Throws Error{BadInput} when their number isn't that of the shape, Error{BadUsage} for
     /// integers that 32 bits don't hold.
@@ -112,16 +77,16 @@ public:
         : Array(numbers(elements.data(), elements.size(), dtype::complex64, shape, where)) {}
 
     bool has_value() const noexcept { return node_ != nullptr; }
-    Shape shape() const;
+    Shape shape(Where where = {}) const;
     std::int64_t shape(std::int64_t axis, Where where = {}) const;
-    jax::dtype dtype() const;
-    bool weak_type() const;
-    int ndim() const;
-    std::int64_t size() const;
-    std::int64_t nbytes() const;
+    jax::dtype dtype(Where where = {}) const;
+    bool weak_type(Where where = {}) const;
+    int ndim(Where where = {}) const;
+    std::int64_t size(Where where = {}) const;
+    std::int64_t nbytes(Where where = {}) const;
     bool is_tracer() const noexcept;
     /// Was its memory given away (donation, `delete_buffer`)? Shape and type stay readable.
-    bool is_deleted() const;
+    bool is_deleted(Where where = {}) const;
     void delete_buffer(Where where = {});
     const void* unsafe_buffer_pointer(Where where = {}) const;
 
@@ -136,7 +101,7 @@ public:
     std::vector<double> to_vector(Where where = {}) const;
     std::string str(Where where = {}) const;   ///< as NumPy prints it: `[1. 2.]`
     std::string repr(Where where = {}) const;  ///< `Array([1., 2.], dtype=float32)`
-    std::string aval() const;                  ///< `float32[2]`
+    std::string aval(Where where = {}) const;  ///< `float32[2]`
 
     Array operator[](const Position& i) const&;
     Array operator[](const Position& i) &&;
@@ -172,7 +137,7 @@ public:
     Array reshape(const Shape& shape, Where where = {}) const&;
     Array reshape(const Shape& shape, Where where = {}) &&;
     template <class T>
-    requires(detail::NoArray<T> && !std::is_convertible_v<const T&, Shape>) Array reshape(const T&)
+    requires((detail::NoArray<T> || std::is_base_of_v<Array, T>)&&!std::is_convertible_v<const T&, Shape>) Array reshape(const T&)
     const {
         static_assert(std::is_integral_v<T>, "reshape takes sizes: x.reshape({2, 3}), or x.reshape(2, 3)");
         return *this;

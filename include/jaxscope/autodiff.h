@@ -8,7 +8,18 @@ namespace jaxscope::jax {
 
 inline constexpr bool has_aux = true;
 
+namespace detail {
+/// Python's `argnums=1`, which is a template argument here.
+struct NoArgnums {
+    NoArgnums() = default;
+    template <class T>
+    NoArgnums(const T&) {  // NOLINT(google-explicit-constructor)
+        static_assert(!sizeof(T), "argument numbers of grad and its kin are template arguments: jax::grad<1>(f), jax::grad<0, 2>(f)");
+    }
+};
+}  // namespace detail
 struct GradOptions {
+    detail::NoArgnums argnums = {};
     Flag has_aux = false;  ///< a std::pair tells without it; a function that gives none is refused
     Flag holomorphic = false;
     Flag allow_int = false;                     ///< gradients of integers are float0

@@ -57,16 +57,15 @@ KeptHandle make_trace_cache(const CheckpointOptions& options, const Where& where
 Called checkpoint(Call& call, Kept& traces);
 }  // namespace detail
 
-template <class F>
+template <class F, bool Filter = false>
 struct Checkpointed {
     using Transformed = F;
     F f;
     Where where;
     detail::KeptHandle traces;
     template <class... A>
-    requires detail::Takes<F, A...>
-    auto operator()(const A&... a) const {
-        detail::CallOf call(f, a...);
+    requires(Filter || detail::Takes<F, A...>) auto operator()(const A&... a) const {
+        detail::CallFor<Filter, F, A...> call(f, a...);
         call.where = where;
         detail::Called done = detail::checkpoint(call, *traces);
         return decltype(call)::filled(done.prototype, done.leaves.data());

@@ -26,6 +26,13 @@ Array polyadd(const Operand& a, const Operand& b);
 Array polysub(const Operand& a, const Operand& b);
 Array polymul(const Operand& a, const Operand& b);
 Array polyder(const Operand& p, std::int64_t m = 1);  ///< the m-th derivative
+/// Integrated m times; `k`: the constants, one for each time or for all.
+Array polyint(const Operand& p, std::int64_t m = 1);
+Array polyint(const Operand& p, std::int64_t m, const Operand& k);
+Array poly(const Operand& seq_of_zeros);  ///< the polynomial that is zero there; of a square matrix its characteristic one
+std::pair<Array, Array> polydiv(const Operand& u, const Operand& v);  ///< quotient and rest
+/// Where a polynomial is zero. `strip_zeros`: leading zeros are left out, which have to be known; else so many roots are NaN.
+Array roots(const Operand& p, Flag strip_zeros = true);
 struct Unwrapping {
     Array discont = {};  ///< jumps from this on are taken for turns; half a period
     std::int64_t axis = -1;

@@ -19,6 +19,9 @@ Array fft(const Operand& x, std::int64_t n = 0);
 Array ifft(const Operand& x, std::int64_t n = 0);
 Array rfft(const Operand& x, std::int64_t n = 0);
 Array irfft(const Operand& x, std::int64_t n = 0);
+/// Of a signal whose transform is real, and its inverse.
+Array hfft(const Operand& x, const Transform& how = {});
+Array ihfft(const Operand& x, const Transform& how = {});
 struct Transforms {
     Shape s = {};    ///< lengths; none: the axes' own
     Axes axes = {};  ///< none: the last two of fft2 and its kin, all of fftn's

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Equinox's filtered transformations: arrays are traced, everything else in the arguments is static. Members that are no arrays need no
-// Static<>, only ==. And its functions on trees: is_array, partition, combine, filter, tree_at, tree_pprint.
+// Static<>, only ==. And its functions on trees: is_array, partition, combine, filter, tree_at.
 // A member that is no array can't be empty in C++: where Equinox puts None in its place, it stays as it is. An array that is left out is an
 // Array without a value.
 #include <jaxscope/autodiff.h>
@@ -126,19 +126,12 @@ void each_place(T& t, F&& f) {
     else
         each_child<true>(t, [&](auto& child) { each_place(child, f); });
 }
-/// The arrays at all places.
-template <class T>
-std::vector<Array> at_places(const T& t) {
-    std::vector<Array> out;
-    each_place(t, [&](const Array& a) { out.push_back(a); });
-    return out;
-}
 template <class T, class... More>
 T combined(const Where& where, const T& first, const More&... more) {
     T out(first);
     const auto fill = [&](const T& other) {
         check_same_places(description<true>(first), description<true>(other), where);
-        const std::vector<Array> theirs = at_places(other);
+        const std::vector<Array> theirs = places_in<true>(other);
         std::size_t n = 0;
         each_place(out, [&](Array& a) {
             if (!a.has_value()) a = theirs[n];
@@ -184,17 +177,25 @@ ChosenNode chosen(const Node& node) {
 }
 /// Throws Equinox's error where one isn't a node of the tree, or stands in another one that is chosen.
 void check_chosen(const Description& tree, const ChosenNode* nodes, std::size_t n, const Where& where);
+/// What an array is refused to be made of is no new node either.
+template <class New, class Node>
+constexpr bool assigns() {
+    if constexpr (is_leaf<std::remove_cvref_t<Node>> && (TextLike<New> || NumberRange<New>))
+        return false;
+    else
+        return std::is_assignable_v<Node, const New&>;
+}
 template <class Node, class New>
 void replace_node(Node& node, const New& value) {
     if constexpr (requires { value.f(static_cast<const Node&>(node)); }) {
         node = value.f(static_cast<const Node&>(node));
-    } else if constexpr (std::is_assignable_v<Node&, const New&>) {
+    } else if constexpr (assigns<New, Node&>()) {
         node = value;
     }
 }
 template <class New, class Node>
 constexpr bool replaces() {
-    return std::is_assignable_v<Node, const New&> || requires(const New& value, Node node) { node = value.f(std::as_const(node)); };
+    return assigns<New, Node>() || requires(const New& value, Node node) { node = value.f(std::as_const(node)); };
 }
 }  // namespace detail
 /// A copy with other nodes: `tree_at([](auto& m) -> auto& { return m.hidden.w; }, model, w)`. `where` returns a reference, or a tuple of
@@ -234,29 +235,6 @@ T tree_at(W&& where, const T& tree, const R& replace, Where line = {}) {
         }
     }
     return out;
-}
-
-struct PrintOptions {
-    std::size_t width = 80;
-    Flag short_arrays = true;  ///< `f32[3]`
-};
-namespace detail {
-std::string tree_pformat(const PyTreeDef& tree, const std::vector<Array>& leaves, const PrintOptions& options);
-void print_line(const std::string& text);
-template <class T>
-std::vector<Array> filtered_leaves(const T& t) {
-    std::vector<Array> out;
-    each_leaf<true>(t, [&](const Array& a) { out.push_back(a); });
-    return out;
-}
-}  // namespace detail
-template <class T>
-std::string tree_pformat(const T& tree, const PrintOptions& options = {}) {
-    return detail::tree_pformat(detail::make_tree(detail::description<true>(tree)), detail::filtered_leaves(tree), options);
-}
-template <class T>
-void tree_pprint(const T& tree, const PrintOptions& options = {}) {
-    detail::print_line(tree_pformat(tree, options));
 }
 
 // ---- filter_jit
@@ -393,10 +371,8 @@ T gradient_like(const T& t, const std::vector<Array>& leaves) {
 /// A result of which the traced call left the shape: its arrays are those of this call.
 template <class R>
 R with_arrays(const R& traced, const std::vector<Array>& leaves) {
-    R out(traced);
-    std::size_t n = 0;
-    each_leaf<true>(out, [&](Array& a) { a = leaves[n++]; });
-    return out;
+    const Array* at = leaves.data();
+    return refilled<true>(traced, at);
 }
 
 /// Arguments of a filtered transformation that differentiates by the first one.
@@ -433,12 +409,12 @@ private:
             R r = f(with_inexact(x, leaves), a...);
             traced.assign(1, r);
             if constexpr (aux)
-                return std::pair(r.first, filtered_leaves(r.second));
+                return std::pair(r.first, leaves_in<true>(r.second));
             else
                 return r;
         };
-        auto [value, gradients] = jax::value_and_grad(flat, {.leaf_names = inexact_paths(make_tree(description<true>(x)), at_places(x))},
-                                                      where)(inexact_leaves(x));
+        auto [value, gradients] = jax::value_and_grad(
+            flat, {.leaf_names = inexact_paths(make_tree(description<true>(x)), places_in<true>(x))}, where)(inexact_leaves(x));
         T gradient = gradient_like(x, gradients);
         if constexpr (aux) {
             auto extra = with_arrays(traced.front().second, value.second);
@@ -480,7 +456,7 @@ private:
 template <class P, class T>
 Moving moving_along(const P& primals, const T& tangents) {
     Moving out;
-    const auto places = at_places(primals);
+    const auto places = places_in<true>(primals);
     each_place(tangents, [&](const Array& t) { out.tangent(places, t); });
     return out;
 }
@@ -498,7 +474,7 @@ auto filter_jvp(const F& f, const std::tuple<A...>& primals, const std::tuple<A.
         detail::each_place(args, [&](Array& a) { moving.give(a, leaves, at, k); });
         R r = std::apply(f, args);
         traced.assign(1, r);
-        return detail::filtered_leaves(r);
+        return detail::leaves_in<true>(r);
     };
     const auto values = jax::jvp(flat, std::tuple(moving.in), std::tuple(moving.dot), where);
     const std::vector<Array>&value = values.first, &tangent = values.second;

@@ -7,46 +7,13 @@ namespace jaxscope::jax {
 
 /// Axes by argument; for what is no array they mean nothing, as with Equinox's `if_array(axis)`.
 inline Axis if_array(int axis) { return Axis(axis); }
-namespace detail {
-/// Like vmap; `in_axes` may be a dict by argument name. Keyword arguments are refused, as Equinox does.
-std::vector<Array> filter_vmap(Call& call, const VmapOptions& options);
-
-template <class F>
-struct FilterMapped {
-    using Transformed = F;
-    F f;
-    VmapOptions options;
-    Where where;
-    template <class... A>
-    auto operator()(const A&... a) const {
-        FilterCallOf call(f, a...);
-        call.where = where;
-        const std::vector<Array> flat = detail::filter_vmap(call, options);
-        return with_arrays(call.result(), flat);
-    }
-};
-template <class F>
-struct FilterCheckpointed {
-    using Transformed = F;
-    F f;
-    Where where;
-    KeptHandle traces;
-    template <class... A>
-    auto operator()(const A&... a) const {
-        FilterCallOf call(f, a...);
-        call.where = where;
-        Called done = detail::checkpoint(call, *traces);
-        return decltype(call)::filled(done.prototype, done.leaves.data());
-    }
-};
-}  // namespace detail
 template <class F>
 auto filter_vmap(F&& f, VmapOptions options = {}, Where where = {}) {
-    return detail::FilterMapped<detail::Stored<F>>{static_cast<F&&>(f), std::move(options), where};
+    return detail::Mapped<true, detail::Stored<F>>{static_cast<F&&>(f), std::move(options), where};
 }
 template <class F>
 auto filter_checkpoint(F&& f, const CheckpointOptions& options = {}, Where where = {}) {
-    return detail::FilterCheckpointed<detail::Stored<F>>{static_cast<F&&>(f), where, detail::make_trace_cache(options, where)};
+    return Checkpointed<detail::Stored<F>, true>{static_cast<F&&>(f), where, detail::make_trace_cache(options, where)};
 }
 
 namespace detail {

@@ -128,11 +128,11 @@ public:
         const auto plain = [&](const Arrays& diff, const Arrays& fixed) {
             R r = with(f_, diff, fixed);
             traced.assign(1, r);
-            return detail::filtered_leaves(r);
+            return detail::leaves_in<true>(r);
         };
         const auto forward = [&](const Arrays& diff, const Arrays& fixed) {
             const auto made = with([&](const auto&... v) { return fwd_(true, v...); }, diff, fixed);
-            return std::pair(detail::filtered_leaves(made.first), std::tuple(made.second, diff, fixed));
+            return std::pair(detail::leaves_in<true>(made.first), std::tuple(made.second, diff, fixed));
         };
         const auto backward = [&](const auto& kept, const Arrays& ct) {
             const auto& residuals = std::get<0>(kept);
@@ -142,7 +142,7 @@ public:
             // None is no gradient: zero.
             Arrays out;
             std::size_t n = 0;
-            const Arrays given = detail::at_places(gradient);
+            const Arrays given = detail::places_in<true>(gradient);
             std::size_t place = 0;
             detail::each_place(x, [&](const Array& v) {
                 if (is_inexact_array(v)) {
@@ -204,12 +204,12 @@ public:
         const auto keywords = std::tuple_cat(chosen<true>(a)...);
         using R = std::remove_cvref_t<decltype(std::apply(f_, std::tuple_cat(positional, keywords)))>;
         std::vector<R> traced;
-        const Arrays guarded = detail::nondifferentiable(detail::filtered_leaves(keywords), "Received keyword tangent");
+        const Arrays guarded = detail::nondifferentiable(detail::leaves_in<true>(keywords), "Received keyword tangent");
         const auto fixed = detail::with_arrays(keywords, guarded);
         const auto plain = [&](const Arrays& diff) {
             R r = std::apply(f_, std::tuple_cat(detail::with_inexact(positional, diff), fixed));
             traced.assign(1, r);
-            return detail::filtered_leaves(r);
+            return detail::leaves_in<true>(r);
         };
         const auto rule = [&](const auto& primals, const auto& tangents) {
             const auto in = detail::with_inexact(positional, std::get<0>(primals));
@@ -217,8 +217,8 @@ public:
             const auto both = std::apply([&](const auto&... k) { return rule_(in, dot, k...); }, fixed);
             const auto &out = both.first, &out_dot = both.second;
             // Tangents of results, zero where the rule gave None.
-            Arrays values = detail::filtered_leaves(out), moved;
-            const Arrays given = detail::at_places(out_dot);
+            Arrays values = detail::leaves_in<true>(out), moved;
+            const Arrays given = detail::places_in<true>(out_dot);
             std::size_t place = 0, n = 0;
             detail::each_place(out, [&](const Array& v) {
                 if (v.has_value()) {

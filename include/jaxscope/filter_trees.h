@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Equinox's functions on models as they are trained: updates, equality, Jacobians by the floating-point arrays, files.
+// Equinox's functions on models as they are trained: updates, equality, Jacobians by the floating-point arrays, files, tree_pprint.
 #include <jaxscope/filter.h>
 #include <jaxscope/jacobian.h>
 
@@ -11,7 +11,7 @@ template <class T>
 T apply_updates(const T& model, const T& updates, Where where = {}) {
     detail::check_same_places(detail::description<true>(model), detail::description<true>(updates), where);
     T out(model);
-    const std::vector<Array> by = detail::at_places(updates);
+    const std::vector<Array> by = detail::places_in<true>(updates);
     std::size_t n = 0;
     detail::each_place(out, [&](Array& a) {
         if (const Array& u = by[n++]; u.has_value())
@@ -33,7 +33,7 @@ std::vector<Array> read_leaves(const std::string& path, const std::vector<Array>
 template <class T>
 Array tree_equal(const T& a, const T& b, const TreeEquality& how = {}, Where where = {}) {
     if (!(detail::make_tree(detail::description<true>(a)) == detail::make_tree(detail::description<true>(b)))) return false;
-    return detail::trees_equal(detail::at_places(a), detail::at_places(b), how, where);
+    return detail::trees_equal(detail::places_in<true>(a), detail::places_in<true>(b), how, where);
 }
 
 namespace detail {
@@ -64,7 +64,7 @@ private:
             else
                 return jax::jacrev(flat, GradOptions(), where)(inexact_leaves(x));
         }();
-        const std::vector<Array> places = at_places(traced.front());
+        const std::vector<Array> places = places_in<true>(traced.front());
         std::size_t place = 0, leaf = 0;
         return product_of<P>(traced.front(), [&] {
             const bool there = places.at(place++).has_value();
@@ -90,12 +90,73 @@ auto filter_hessian(F&& f, Where where = {}) {
 /// The arrays of a tree in a file, as Equinox writes those of a tree of arrays; without a suffix it ends in ".eqx".
 template <class T>
 void tree_serialise_leaves(const std::string& path, const T& tree) {
-    detail::write_leaves(path, detail::filtered_leaves(tree));
+    detail::write_leaves(path, detail::leaves_in<true>(tree));
 }
 /// A tree like `like` with the arrays of the file. Throws where theirs are of other shapes or types.
 template <class T>
 T tree_deserialise_leaves(const std::string& path, const T& like) {
-    return detail::with_arrays(like, detail::read_leaves(path, detail::filtered_leaves(like)));
+    return detail::with_arrays(like, detail::read_leaves(path, detail::leaves_in<true>(like)));
+}
+
+namespace detail {
+/// Calls f(member, name) for the members of structs, at any depth.
+template <class T, class F>
+void each_named_member(T& t, F& f) {
+    using U = std::remove_cv_t<T>;
+    if constexpr (is_leaf<U> || is_static<U>) {
+    } else if constexpr (Aggregate<U> && !Registered<U> && !TupleLike<U> && !FixedArray<U>) {
+        std::size_t n = 0;
+        with_members(t, [&](auto&... m) {
+            ((f(m, std::string(member_names<U>.names[n].text, member_names<U>.names[n].size)), ++n, each_named_member(m, f)), ...);
+        });
+    } else if constexpr (Registered<U>) {
+        std::string names = jaxscope_member_names(static_cast<const U*>(nullptr));
+        std::erase(names, ' ');
+        std::size_t from = 0;
+        each_child<true>(t, [&](auto& m) {
+            const std::size_t end = std::min(names.find(',', from), names.size());
+            f(m, names.substr(from, end - from));
+            from = end + 1;
+            each_named_member(m, f);
+        });
+    } else {
+        each_child<true>(t, [&](auto& child) { each_named_member(child, f); });
+    }
+}
+}  // namespace detail
+/// The model with all members called `inference`, bools or Static bools, set to this value: layers such as dropout go by it.
+template <class T>
+T tree_inference(const T& model, bool value) {
+    T out(model);
+    const auto set = [&]<class M>(M& member, const std::string& name) {
+        if (name != "inference") return;
+        if constexpr (std::is_same_v<M, bool> || std::is_same_v<M, Static<bool>>) member = {value};
+    };
+    detail::each_named_member(out, set);
+    return out;
+}
+namespace nn {
+template <class T>
+T inference_mode(const T& model, bool value = true) {
+    return tree_inference(model, value);
+}
+}  // namespace nn
+
+struct PrintOptions {
+    std::size_t width = 80;
+    Flag short_arrays = true;  ///< `f32[3]`
+};
+namespace detail {
+std::string tree_pformat(const PyTreeDef& tree, const std::vector<Array>& leaves, const PrintOptions& options);
+void print_line(const std::string& text);
+}  // namespace detail
+template <class T>
+std::string tree_pformat(const T& tree, const PrintOptions& options = {}) {
+    return detail::tree_pformat(detail::make_tree(detail::description<true>(tree)), detail::leaves_in<true>(tree), options);
+}
+template <class T>
+void tree_pprint(const T& tree, const PrintOptions& options = {}) {
+    detail::print_line(tree_pformat(tree, options));
 }
 
 }  // namespace jaxscope::jax

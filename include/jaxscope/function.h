@@ -115,9 +115,7 @@ public:
     static constexpr bool callable = false;
     template <class F, class... A>
     explicit RefusedCall(const F&, const A&...) {
-        static_assert(P != CallProblem::no_tree,
-                      "T is no pytree: it has constructors, private members or bases; add JAXSCOPE_PYTREE(T, member, ...) or "
-                      "wrap it in Static<>");
+        static_assert(P != CallProblem::no_tree, JAXSCOPE_NO_PYTREE);
         static_assert(P != CallProblem::no_equality, "Static<T> needs ==");
         static_assert(P != CallProblem::no_copy, "an argument can't be copied: pass it by a std::shared_ptr, or what it points to");
         static_assert(P != CallProblem::not_callable, "the function can't be called with these arguments");
@@ -300,12 +298,20 @@ const void* identity_of(const F& f) {
         return PlainFunction<F> ? &kFunctionType<F> : nullptr;
 }
 
-template <class T>
+template <class T, bool Filter = false>
 T with_leaves(const T& prototype, const Array*& leaves) {
     T out(prototype);
-    set_leaves(&out, tree_type<false, T>, leaves);
+    set_leaves(&out, tree_type<Filter, T>, leaves);
     return out;
 }
+/// The same of a tree that may hold other values.
+template <bool Filter, class T>
+T refilled(const T& prototype, const Array*& leaves) {
+    return with_leaves<T, Filter>(prototype, leaves);
+}
+/// The call of a plain transformation, or of a filtered one.
+template <bool Filter, class F, class... A>
+using CallFor = std::conditional_t<Filter, FilterCallOf<F, A...>, CallOf<F, A...>>;
 /// A member function as a function of the object and its arguments.
 template <class M>
 struct Method {

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // All of the C++ front end. What other headers need comes first: compilers name the way to the header that an error stands in.
+#include <jaxscope/shape.h>
+
+#include <jaxscope/elements.h>
+
 #include <jaxscope/array.h>
 
 #include <jaxscope/pytree.h>
@@ -27,8 +31,10 @@
 #include <jaxscope/control_flow.h>
 #include <jaxscope/curves.h>
 #include <jaxscope/custom_rules.h>
+#include <jaxscope/debug_nans.h>
 #include <jaxscope/donation.h>
 #include <jaxscope/error.h>
+#include <jaxscope/error_if.h>
 #include <jaxscope/fft.h>
 #include <jaxscope/filter.h>
 #include <jaxscope/filter_calls.h>
@@ -39,7 +45,9 @@
 #include <jaxscope/lax.h>
 #include <jaxscope/linalg.h>
 #include <jaxscope/nn.h>
+#include <jaxscope/partial.h>
 #include <jaxscope/pmap.h>
 #include <jaxscope/random.h>
 #include <jaxscope/scipy.h>
 #include <jaxscope/sharding.h>
+#include <jaxscope/solves.h>

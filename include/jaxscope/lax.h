@@ -30,6 +30,7 @@ Array is_finite(const Operand& x);
 Array bitwise_not(const Operand& x);
 Array population_count(const Operand& x);
 Array clz(const Operand& x);
+Array mulhi(const Operand& x, const Operand& y);  ///< the upper half of the product
 Array asin(const Operand& x);
 Array acos(const Operand& x);
 Array atan(const Operand& x);
@@ -112,6 +113,15 @@ std::vector<Array> sort(const std::vector<Array>& operands, std::int64_t dimensi
                         Where where = {});
 std::pair<Array, Array> sort_key_val(const Operand& keys, const Operand& values, std::int64_t dimension = -1);
 std::pair<Array, Array> top_k(const Operand& x, std::int64_t k);
+/// What accelerators find faster by missing some; on CPUs none is missed.
+struct Approximation {
+    std::int64_t reduction_dimension = -1;
+    double recall_target = 0.95;
+    std::int64_t reduction_input_size_override = -1;
+    Flag aggregate_to_topk = true;
+};
+std::pair<Array, Array> approx_max_k(const Operand& x, std::int64_t k, const Approximation& how = {});
+std::pair<Array, Array> approx_min_k(const Operand& x, std::int64_t k, const Approximation& how = {});
 /// Rounded to what a float of so many bits could hold, in its own type.
 Array reduce_precision(const Operand& x, int exponent_bits, int mantissa_bits);
 Array reduce_sum(const Operand& x, const Shape& axes);
@@ -120,6 +130,7 @@ Array reduce_min(const Operand& x, const Shape& axes);
 Array reduce_prod(const Operand& x, const Shape& axes);
 Array reduce_and(const Operand& x, const Shape& axes);
 Array reduce_or(const Operand& x, const Shape& axes);
+Array reduce_xor(const Operand& x, const Shape& axes);
 Array argmax(const Operand& x, std::int64_t axis, dtype index_dtype = dtype::int32);
 Array argmin(const Operand& x, std::int64_t axis, dtype index_dtype = dtype::int32);
 Array cummin(const Operand& x, std::int64_t axis = 0, bool reverse = false);
@@ -160,6 +171,8 @@ struct DotDimensionNumbers {
 /// `{.preferred_element_type = jnp::int32}`: the sums in a type of their own, of int8 operands.
 Array dot_general(const Operand& x, const Operand& y, const DotDimensionNumbers& dimension_numbers, const numpy::ProductOptions& how = {});
 Array dot_general(const Operand& x, const Operand& y, const DotDimensionNumbers& dimension_numbers, dtype preferred_element_type);
+/// Rows of groups, which follow each other, by a matrix for each group.
+Array ragged_dot(const Operand& lhs, const Operand& rhs, const Operand& group_sizes, const numpy::ProductOptions& how = {});
 Array batch_matmul(const Operand& x, const Operand& y, Precision precision = {});
 /// Of a convolution: "SAME", "VALID", or a pair for each spatial dimension.
 class ConvPadding {

@@ -32,6 +32,14 @@ struct Eigh {
 };
 /// `uplo`: which triangle is read, 'L' or 'U'.
 Eigh eigh(const Operand& a, char uplo = 'L', bool symmetrize_input = true);
+struct Eig {
+    Array eigenvalues, eigenvectors;
+};
+Eig eig(const Operand& a);  ///< of any square matrix: complex numbers
+Array eigvals(const Operand& a);
+/// x whose sum of products over its axes with the last ones of `a` is b.
+Array tensorsolve(const Operand& a, const Operand& b);
+Array tensorinv(const Operand& a, std::int64_t ind = 2);
 Array eigvalsh(const Operand& a, char uplo = 'L');
 Array matrix_power(const Operand& a, std::int64_t n);
 /// Of vectors: any number; 1, 2, inf and their negatives of matrices. "fro" and "nuc".

@@ -64,6 +64,7 @@ Array softplus(const Operand& x);
 Array mish(const Operand& x);
 Array squareplus(const Operand& x);
 Array log_sigmoid(const Operand& x);
+Array log1mexp(const Operand& x);  ///< log(1 - exp(-x))
 Array sparse_plus(const Operand& x);
 Array sparse_sigmoid(const Operand& x);
 

@@ -5,7 +5,7 @@
 #include <optional>
 #include <utility>
 
-#include <jaxscope/reductions.h>
+#include <jaxscope/positions.h>
 
 namespace jaxscope::jax {
 
@@ -193,87 +193,6 @@ Array bitwise_count(const Operand& x);  ///< uint8: how many bits are set
 /// What is behind the point, and what stands before it.
 std::pair<Array, Array> modf(const Operand& x);
 
-// ---- Counts and positions
-struct Counting {
-    Array weights = {};          ///< of the shape of x
-    std::int64_t minlength = 0;  ///< of the result, where the numbers are known
-    std::int64_t length = -1;    ///< of the result; -1: one more than the largest number, which has to be known
-};
-Array bincount(const Operand& x, const Counting& how = {});
-/// In which bin each number is: bins[i - 1] <= x < bins[i]; `right`: bins[i - 1] < x <= bins[i].
-Array digitize(const Operand& x, const Operand& bins, bool right = false);
-/// Positions of what isn't zero, of each dimension an array of `size` numbers; what is too much is left out, what is missing is
-/// `fill_value`, 0 where there is none.
-Arrays nonzero(const Operand& x, std::int64_t size = -1, const Array& fill_value = {});
-Array flatnonzero(const Operand& x, std::int64_t size = -1, const Array& fill_value = {});
-Array argwhere(const Operand& x, std::int64_t size = -1, const Array& fill_value = {});
-struct Sized {
-    std::int64_t size = -1;
-    Array fill_value = {};
-};
-Arrays where(const Operand& condition, const Sized& how = {});  ///< nonzero
-// Without what stands where it doesn't hold.
-template <class T>
-requires(!std::is_same_v<T, Sized>) Array where(const Operand&, const T&) {
-    static_assert(std::is_same_v<T, Sized>, "where takes a condition and two arrays or numbers: where(x > 0, x, 0.)");
-    return Array();
-}
-struct Distinct {
-    /// Of the result: what is too much is left out, what is missing is `fill_value`. -1: as many as there are, which has to be known.
-    std::int64_t size = -1;
-    Array fill_value = {};  ///< none: the least one
-    Axes axis = {};         ///< none: of the elements in a row
-    Flag equal_nan = true;
-};
-/// Sorted, each once.
-Array unique(const Operand& x, const Distinct& how = {});
-struct Unique {
-    Array values, indices, inverse_indices, counts;
-};
-/// Where each is first, which of them each element is, and how often each is there.
-Unique unique_all(const Operand& x, const Sized& how = {});
-Unique unique_counts(const Operand& x, const Sized& how = {});
-Unique unique_inverse(const Operand& x, const Sized& how = {});
-/// In one, in the other, or in both.
-Array union1d(const Operand& x, const Operand& y, const Sized& how = {});
-/// Positions in `shape` by those in a row, and back.
-Arrays unravel_index(const Operand& indices, const Shape& shape);
-struct Raveling {
-    const char* mode = "raise";  ///< of positions outside: "raise" (they have to be known), "wrap", "clip" or "ignore"
-    const char* order = "C";     ///< or "F": the first dimension is the fastest
-};
-Array ravel_multi_index(const Arrays& multi_index, const Shape& dims, const Raveling& how = {}, Where where = {});
-std::pair<Array, Array> tril_indices(std::int64_t n, std::int64_t k = 0, std::int64_t m = -1);
-std::pair<Array, Array> triu_indices(std::int64_t n, std::int64_t k = 0, std::int64_t m = -1);
-Arrays diag_indices(std::int64_t n, std::int64_t ndim = 2);
-std::pair<Array, Array> tril_indices_from(const Operand& x, std::int64_t k = 0);
-std::pair<Array, Array> triu_indices_from(const Operand& x, std::int64_t k = 0);
-Arrays diag_indices_from(const Operand& x);
-/// The vectors along an axis each, which broadcast to a grid: `x[{rows, columns}]` of their results chooses a part of a matrix.
-Arrays ix_(const Arrays& vectors, Where where = {});
-struct Membership {
-    Flag assume_unique = false;  ///< makes nothing faster here, as in JAX
-    Flag invert = false;
-};
-Array isin(const Operand& element, const Operand& test_elements, const Membership& how = {});
-/// From one number to another: `{-1., 1.}`; none where nothing is given.
-struct Limits {
-    Limits() = default;
-    Limits(double least, double largest) : first(least), second(largest), given(true) {}
-    Limits(const double (&ends)[2]) : Limits(ends[0], ends[1]) {}  // NOLINT(google-explicit-constructor): {{-1., 1.}}
-    template <class T>
-    requires std::is_same_v<T, std::pair<double, double>> Limits(const T& ends) : Limits(ends.first, ends.second) {}  // NOLINT
-    double first = 0., second = 0.;
-    bool given = false;
-};
-struct Binning {
-    Limits range = {};  ///< none: from the least to the largest
-    Array weights = {};
-    Flag density = false;
-};
-/// Counts, and the edges of the bins.
-std::pair<Array, Array> histogram(const Operand& a, std::int64_t bins = 10, const Binning& how = {});
-
 struct Diagonal {
     std::int64_t offset = 0, axis1 = 0, axis2 = 1;
 };
@@ -373,6 +292,18 @@ Arrays vsplit(const Operand& x, const Sections& sections);
 Arrays dsplit(const Operand& x, const Sections& sections);
 Array resize(const Operand& x, const Shape& new_shape);
 Array delete_(const Operand& x, std::int64_t index, const Axes& axis = {});  ///< jnp.delete, which is a word of C++
+struct Deletion {
+    Axes axis = {};
+    /// Of whole numbers that are each there once: these need not be known, others and masks have to be.
+    Flag assume_unique_indices = false;
+};
+Array delete_(const Operand& x, const Array& positions, const Deletion& how);
+Array delete_(const Operand& x, const Index& range, const Axes& axis = {});  ///< `delete_(x, slice(1, 3))`
+/// `values` before these positions. Without an axis of the elements in a row.
+Array insert(const Operand& x, const Operand& positions, const Operand& values, const Axes& axis = {});
+/// Without the zeros at the ends, of numbers that are known: "f" in front, "b" behind.
+Array trim_zeros(const Operand& x, const char* trim = "fb", const Axes& axis = {});
+Array packbits(const Operand& x, const Axes& axis = {}, const char* bitorder = "big");
 Array tile(const Operand& x, const Shape& reps);
 Array repeat(const Operand& x, std::int64_t repeats);  ///< of the elements in a row
 Array repeat(const Operand& x, std::int64_t repeats, std::int64_t axis);
@@ -404,6 +335,15 @@ Array pad(const Operand& x, const std::vector<std::pair<std::int64_t, std::int64
           const PadOptions& how = {});
 Array tril(const Operand& x, std::int64_t k = 0);
 Array triu(const Operand& x, std::int64_t k = 0);
+/// Points of a grid: `mgrid[{slice(0, 3), slice(0, 2)}]` has them all for each axis, `ogrid` those of each axis along it.
+struct Mgrid {
+    Array operator[](std::initializer_list<Index> ranges) const;
+};
+struct Ogrid {
+    Arrays operator[](std::initializer_list<Index> ranges) const;
+};
+inline constexpr Mgrid mgrid{};
+inline constexpr Ogrid ogrid{};
 struct TakeOptions {
     /// What is outside. "fill": NaN, the least or the largest number of the type; "clip": the last element; "wrap": counted from the start
     /// again.

@@ -12,7 +12,7 @@ struct PmapOptions {
     std::string axis_name = {};  ///< collectives over it (collectives.h) see all devices
     Axis in_axes = 0;            ///< one for all arguments, or a tuple with one each; arguments by name are mapped over their first axis
     Axis out_axes = 0;           ///< a prefix of the result's tree; none: one device's, which all should have
-    std::vector<int> static_broadcasted_argnums = {}, donate_argnums = {};
+    Argnums static_broadcasted_argnums = {}, donate_argnums = {};
     std::int64_t axis_size = 0;
     std::vector<std::string> arg_names = {};
     const char* name = "<unnamed function>";

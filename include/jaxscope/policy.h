@@ -61,6 +61,10 @@ struct NamedPolicy {
 class Policy {
 public:
     Policy() = default;
+    template <class T>
+    requires std::is_arithmetic_v<T> Policy(T) {  // NOLINT(google-explicit-constructor)
+        static_assert(!sizeof(T), "a checkpoint policy is one of jax::policies, text, or a function of a jax::Application");
+    }
     Policy(std::string policy);         // NOLINT(google-explicit-constructor)
     Policy(const char* policy);         // NOLINT(google-explicit-constructor)
     Policy(const NamedPolicy& policy);  // NOLINT(google-explicit-constructor)

@@ -155,9 +155,7 @@ struct TypeOf {
                     .name = type_name<T>,
                     .members = member_names<T>.names};
         } else {
-            static_assert(Filter || !sizeof(T),
-                          "T is no pytree: it has constructors, private members or bases; add JAXSCOPE_PYTREE(T, member, ...) or "
-                          "wrap it in Static<>");
+            static_assert(Filter || !sizeof(T), JAXSCOPE_NO_PYTREE);
             return {.kind = Kind::fixed, .fixed = &fixed_type<T>};
         }
     }
@@ -168,6 +166,20 @@ void each_leaf_of(void* value, const TreeType& type, void* context, void (*f)(vo
 void append_leaves(const void* value, const TreeType& type, std::vector<Array>& out);
 /// Arrays without a value, too.
 void append_places(const void* value, const TreeType& type, std::vector<Array>& out);
+/// With `Filter` those of a tree that holds other values, too.
+template <bool Filter, class T>
+std::vector<Array> leaves_in(const T& t) {
+    std::vector<Array> out;
+    append_leaves(&t, tree_type<Filter, T>, out);
+    return out;
+}
+/// The arrays at all places, those without a value, too.
+template <bool Filter, class T>
+std::vector<Array> places_in(const T& t) {
+    std::vector<Array> out;
+    append_places(&t, tree_type<Filter, T>, out);
+    return out;
+}
 /// Other arrays where it has some; `leaves` moves on.
 void set_leaves(void* value, const TreeType& type, const Array*& leaves);
 
@@ -294,9 +306,7 @@ Description description(const T& t) {
 template <class T>
 PyTreeDef tree_structure(const T& t) {
     constexpr bool is_pytree = detail::tree_problem<false, T>() != detail::TreeProblem::no_tree;
-    static_assert(
-        is_pytree,
-        "T is no pytree: it has constructors, private members or bases; add JAXSCOPE_PYTREE(T, member, ...) or wrap it in Static<>");
+    static_assert(is_pytree, JAXSCOPE_NO_PYTREE);
     if constexpr (is_pytree)
         return detail::make_tree(detail::description(t));
     else
@@ -305,12 +315,11 @@ PyTreeDef tree_structure(const T& t) {
 template <class T>
 std::vector<Array> tree_leaves(const T& t) {
     constexpr bool is_pytree = detail::tree_problem<false, T>() != detail::TreeProblem::no_tree;
-    static_assert(
-        is_pytree,
-        "T is no pytree: it has constructors, private members or bases; add JAXSCOPE_PYTREE(T, member, ...) or wrap it in Static<>");
-    std::vector<Array> out;
-    if constexpr (is_pytree) detail::append_leaves(&t, detail::tree_type<false, T>, out);
-    return out;
+    static_assert(is_pytree, JAXSCOPE_NO_PYTREE);
+    if constexpr (is_pytree)
+        return detail::leaves_in<false>(t);
+    else
+        return {};
 }
 template <class T>
 std::pair<std::vector<Array>, PyTreeDef> tree_flatten(const T& t) {

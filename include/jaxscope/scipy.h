@@ -14,6 +14,12 @@ Array erfinv(const Operand& x);
 Array expit(const Operand& x);
 Array logit(const Operand& x);
 Array ndtr(const Operand& x);  ///< the normal distribution's share below x
+Array ndtri(const Operand& p);
+Array log_ndtr(const Operand& x);
+Array boxcox(const Operand& x, const Operand& lmbda);
+Array boxcox1p(const Operand& x, const Operand& lmbda);
+Array comb(const Operand& N, const Operand& k);
+Array poch(const Operand& z, const Operand& m);
 Array xlogy(const Operand& x, const Operand& y);
 Array xlog1py(const Operand& x, const Operand& y);
 Array gamma(const Operand& x);
@@ -43,6 +49,10 @@ Array logpdf(const Operand& x, const Operand& loc = 0, const Operand& scale = 1)
 Array pdf(const Operand& x, const Operand& loc = 0, const Operand& scale = 1);
 Array cdf(const Operand& x, const Operand& loc = 0, const Operand& scale = 1);
 Array sf(const Operand& x, const Operand& loc = 0, const Operand& scale = 1);  ///< 1 - cdf
+Array logcdf(const Operand& x, const Operand& loc = 0, const Operand& scale = 1);
+Array logsf(const Operand& x, const Operand& loc = 0, const Operand& scale = 1);
+Array ppf(const Operand& q, const Operand& loc = 0, const Operand& scale = 1);  ///< below which a share of q lies
+Array isf(const Operand& q, const Operand& loc = 0, const Operand& scale = 1);
 }  // namespace stats::norm
 
 namespace linalg {
@@ -61,6 +71,15 @@ struct Lu {
     Array p, l, u;
 };
 Lu lu(const Operand& a);
+/// Both triangles in one matrix, and the rows that were exchanged.
+using LuFactor = std::pair<Array, Array>;
+LuFactor lu_factor(const Operand& a);
+/// `trans`: 1 of the transposed matrix, 2 of the conjugated one.
+Array lu_solve(const LuFactor& lu_and_piv, const Operand& b, int trans = 0);
+/// Equal along diagonals: by the first column, and the first row where that isn't its conjugate.
+Array toeplitz(const Operand& c);
+Array toeplitz(const Operand& c, const Operand& r);
+Array hilbert(std::int64_t n, Where where = {});
 /// The matrix exponential, by Pade's approximation and squaring; NaN where more than `max_squarings` are needed.
 struct Exponential {
     Flag upper_triangular = false;

@@ -41,6 +41,13 @@ private:
 namespace detail {
 /// In a struct of options: no value without a name goes further than this.
 struct ByName {};
+template <class T>
+inline constexpr bool is_characters = std::is_same_v<std::decay_t<T>, const char*> || std::is_same_v<std::decay_t<T>, char*>;
+/// What is given for numbers by mistake.
+template <class T>
+concept TextLike = is_characters<T> || requires(const T& t) {
+    t.c_str();
+};
 }  // namespace detail
 
 /// Element types, by JAX's names (`numpy.h` has them as `jnp::float32`).
@@ -94,6 +101,11 @@ public:
         requires sizeof(*r.data()) > 1;  // no text
     }
     Shape(const R& sizes) : sizes_(sizes.begin(), sizes.end()) {}  // NOLINT(google-explicit-constructor)
+    /// None: said here in one sentence.
+    template <class T>
+    requires(detail::TextLike<T> || std::is_floating_point_v<T>) Shape(const T&) {  // NOLINT(google-explicit-constructor)
+        static_assert(!sizeof(T), "sizes and axes are whole numbers: 3, or {2, 3}");
+    }
     std::size_t size() const { return sizes_.size(); }
     std::int64_t operator[](std::size_t i) const { return sizes_[i]; }
     auto begin() const { return sizes_.begin(); }

@@ -22,6 +22,10 @@ struct Static {
     friend bool operator==(const Static&, const Static&) = default;
 };
 
+// A sentence that is said in several places: a macro, as a function that says it would be one more line of a compiler's.
+#define JAXSCOPE_NO_PYTREE \
+    "T is no pytree: it has constructors, private members or bases; add JAXSCOPE_PYTREE(T, member, ...) or wrap it in Static<>"
+
 namespace detail {
 
 // ---- Kinds of nodes
@@ -261,9 +265,7 @@ void each_child(T& t, F&& f) {
     } else if constexpr (Aggregate<U>) {
         with_members(t, [&](auto&... m) { (f(m), ...); });
     } else {
-        static_assert(Filter || !sizeof(T),
-                      "T is no pytree: it has constructors, private members or bases; add JAXSCOPE_PYTREE(T, member, ...) or "
-                      "wrap it in Static<>");
+        static_assert(Filter || !sizeof(T), JAXSCOPE_NO_PYTREE);
     }
 }
 

@@ -36,14 +36,10 @@ template <class T>
 constexpr bool is_mapped_over() {
     return !needs_filter<T> || is_model<T>();
 }
-template <bool Filter, class T>
-std::vector<Array> places_of(const T& t) {
-    std::vector<Array> out;
-    append_places(&t, tree_type<Filter, T>, out);
-    return out;
-}
 template <class>
 using ArrayOf = Array;
+template <class R>
+inline constexpr bool gives_array = std::is_convertible_v<R, Array> && !NoArray<R>;
 /// Can it be made of nothing, and hold arrays?
 template <class R>
 constexpr bool is_tree_of_leaves() {
@@ -167,7 +163,7 @@ T map_nodes(const Where& where, F& f, const T& t, const U&... u) {
 template <bool Filter, class F, class T, class... More>
 T map_leaves(const Where& where, F&& f, const T& t, const More&... more) {
     (check_prefix(description<Filter>(t), description<Filter>(more), where), ...);
-    const std::vector<Array> places[] = {places_of<Filter>(t), places_of<Filter>(more)...};
+    const std::vector<Array> places[] = {places_in<Filter>(t), places_in<Filter>(more)...};
     T out(t);
     std::size_t n = 0;
     each_leaf<Filter>(out, [&](Array& a) {
@@ -182,7 +178,7 @@ T map_leaves(const Where& where, F&& f, const T& t, const More&... more) {
 template <class R, class F, class T, class... More>
 auto map_to_trees(const Where& where, F&& f, const T& t, const More&... more) {
     (check_prefix(description(t), description(more), where), ...);
-    const std::vector<Array> places[] = {places_of<false>(t), places_of<false>(more)...};
+    const std::vector<Array> places[] = {places_in<false>(t), places_in<false>(more)...};
     std::size_t n = 0;
     return product_of<typename Product<T, R>::type>(t, [&]() -> R {
         const std::size_t k = n++;
@@ -191,6 +187,7 @@ auto map_to_trees(const Where& where, F&& f, const T& t, const More&... more) {
         (std::index_sequence_for<More...>());
     });
 }
+#define JAXSCOPE_NO_MAP "tree_map: the function takes an Array of each tree, and gives an Array"
 enum class MapProblem : unsigned char { none, no_tree, function };
 template <class F, class T, class... More>
 constexpr MapProblem map_problem() {
@@ -200,7 +197,7 @@ constexpr MapProblem map_problem() {
         return MapProblem::none;  // asked leaf by leaf
     } else if constexpr (std::is_invocable_v<F&, const Array&, const ArrayOf<More>&...>) {
         using R = std::remove_cvref_t<std::invoke_result_t<F&, const Array&, const ArrayOf<More>&...>>;
-        return std::is_convertible_v<R, Array> || (!needs_filter<T> && is_tree_of_leaves<R>()) ? MapProblem::none : MapProblem::function;
+        return gives_array<R> || (!needs_filter<T> && is_tree_of_leaves<R>()) ? MapProblem::none : MapProblem::function;
     } else {
         return MapProblem::function;
     }
@@ -213,7 +210,7 @@ auto map_trees(const Where& where, F& f, const T& t, const More&... more) {
         return map_nodes<void>(where, f, t, more...);
     } else {
         using R = std::remove_cvref_t<std::invoke_result_t<F&, const Array&, const ArrayOf<More>&...>>;
-        if constexpr (std::is_convertible_v<R, Array>)
+        if constexpr (gives_array<R>)
             return map_leaves<needs_filter<T>>(where, f, t, more...);
         else
             return map_to_trees<R>(where, f, t, more...);
@@ -224,34 +221,29 @@ struct TreeMap {
     template <class F, class T>
     auto operator()(F&& f, const T& t, Where where = {}) const {
         constexpr MapProblem problem = map_problem<F, T>();
-        static_assert(
-            problem != MapProblem::no_tree,
-            "T is no pytree: it has constructors, private members or bases; add JAXSCOPE_PYTREE(T, member, ...) or wrap it in Static<>");
-        static_assert(problem != MapProblem::function, "tree_map: the function takes an Array of each tree, and gives an Array");
+        static_assert(problem != MapProblem::no_tree, JAXSCOPE_NO_PYTREE);
+        static_assert(problem != MapProblem::function, JAXSCOPE_NO_MAP);
         return map_trees<problem>(where, f, t);
     }
     template <class F, class T, class U>
     auto operator()(F&& f, const T& t, const U& u, Where where = {}) const {
         constexpr MapProblem problem = map_problem<F, T, U>();
-        static_assert(
-            problem != MapProblem::no_tree,
-            "T is no pytree: it has constructors, private members or bases; add JAXSCOPE_PYTREE(T, member, ...) or wrap it in Static<>");
-        static_assert(problem != MapProblem::function, "tree_map: the function takes an Array of each tree, and gives an Array");
+        static_assert(problem != MapProblem::no_tree, JAXSCOPE_NO_PYTREE);
+        static_assert(problem != MapProblem::function, JAXSCOPE_NO_MAP);
         return map_trees<problem>(where, f, t, u);
     }
     template <class F, class T, class U, class V>
     auto operator()(F&& f, const T& t, const U& u, const V& v, Where where = {}) const {
         constexpr MapProblem problem = map_problem<F, T, U, V>();
-        static_assert(
-            problem != MapProblem::no_tree,
-            "T is no pytree: it has constructors, private members or bases; add JAXSCOPE_PYTREE(T, member, ...) or wrap it in Static<>");
-        static_assert(problem != MapProblem::function, "tree_map: the function takes an Array of each tree, and gives an Array");
+        static_assert(problem != MapProblem::no_tree, JAXSCOPE_NO_PYTREE);
+        static_assert(problem != MapProblem::function, JAXSCOPE_NO_MAP);
         return map_trees<problem>(where, f, t, u, v);
     }
     template <class F, class T, class U, class V, class W, class... More>
     auto operator()(F&& f, const T& t, const U& u, const V& v, const W& w, const More&... more) const {
         constexpr MapProblem problem = map_problem<F, T, U, V, W, More...>();
-        static_assert(problem == MapProblem::none, "tree_map: the function takes an Array of each tree, and gives an Array");
+        static_assert(problem != MapProblem::no_tree, JAXSCOPE_NO_PYTREE);
+        static_assert(problem != MapProblem::function, JAXSCOPE_NO_MAP);
         return map_trees<problem>(Where("", 0, ""), f, t, u, v, w, more...);
     }
     template <class F, class T, class Node>
@@ -267,6 +259,7 @@ struct TreeMap {
         return map_nodes<Node>(where, f, t, u, v);
     }
 };
+#undef JAXSCOPE_NO_MAP
 PyTreeDef make_tree(const Description& d, const TreeType* leaf);
 /// Throws where arrays stand outside of the nodes that are leaves.
 void check_only_nodes(const PyTreeDef& tree, std::size_t nodes, const Where& where);
@@ -282,7 +275,7 @@ inline constexpr detail::TreeMap tree_map{};
 template <class T, class Node>
 auto tree_leaves(const T& t, LeafType<Node>) {
     if constexpr (std::is_same_v<Node, None>) {
-        return detail::places_of<detail::needs_filter<T>>(t);
+        return detail::places_in<detail::needs_filter<T>>(t);
     } else {
         std::vector<Node> out;
         const auto add = [&]<class N>(const N& node) {

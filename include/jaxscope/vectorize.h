@@ -55,6 +55,19 @@ private:
         return jax::vmap(inner, {.in_axes = Axis({Axis(std::move(axes))})}, where)(args);
     }
 };
+/// Mapped over the dimensions behind the axis, from the last map on, then over those before it.
+template <class R, class F>
+R along_axis(const F& f, std::int64_t behind, std::int64_t end, std::int64_t front, const Array& a, const Where& where) {
+    if (front > 0) {
+        const auto inner = [&](const Array& each) { return along_axis<R>(f, behind, end, front - 1, each, where); };
+        return jax::vmap(inner, {}, where)(a);
+    }
+    if (end > behind) {
+        const auto inner = [&](const Array& each) { return along_axis<R>(f, behind, end - 1, 0, each, where); };
+        return jax::vmap(inner, {.in_axes = static_cast<int>(end - behind), .out_axes = -1}, where)(a);
+    }
+    return R(f(a));
+}
 }  // namespace detail
 
 namespace numpy {
@@ -63,6 +76,26 @@ namespace numpy {
 template <class F>
 auto vectorize(F&& f, const char* signature = nullptr, Where where = {}) {
     return detail::Vectorized<detail::Stored<F>>{static_cast<F&&>(f), signature, where};
+}
+/// The function of the vectors along an axis, for all of them.
+template <class F>
+auto apply_along_axis(const F& func1d, std::int64_t axis, const Operand& x) {
+    const Array a = asarray(x);
+    const Where where = x.where;
+    const std::int64_t rank = a.ndim();
+    const std::int64_t at = axis < 0 ? axis + rank : axis;
+    using R = typename detail::WithArrays<std::remove_cvref_t<std::invoke_result_t<const F&, const Array&>>>::type;
+    return detail::along_axis<R>(func1d, 1, rank - at, at, a, where);
+}
+/// The function of the array and an axis, again for each axis; a result without the axis gets it back with size one.
+template <class F>
+Array apply_over_axes(const F& func, const Operand& x, const Shape& axes) {
+    Array a = asarray(x);
+    for (const std::int64_t axis : axes) {
+        const Array b = func(a, axis);
+        a = b.ndim() == a.ndim() ? b : expand_dims(Operand(b, x.where.file, x.where.line, x.where.function), axis);
+    }
+    return a;
 }
 }  // namespace numpy
 

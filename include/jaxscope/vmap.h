@@ -10,7 +10,11 @@ namespace jaxscope::jax {
 class Axis {
 public:
     enum class Kind : unsigned char { leaf, tuple, dict };
-    Axis(int a);                             // NOLINT(google-explicit-constructor)
+    Axis(int a);  // NOLINT(google-explicit-constructor)
+    template <detail::TextLike T>
+    Axis(const T&) {  // NOLINT(google-explicit-constructor)
+        static_assert(!sizeof(T), "an axis is a number, jax::none, or a tuple of them: {.in_axes = {0, none}}");
+    }
     Axis(None);                              // NOLINT(google-explicit-constructor)
     Axis(std::initializer_list<Axis> list);  // NOLINT(google-explicit-constructor)
     explicit Axis(std::vector<Axis> list);
@@ -39,8 +43,10 @@ struct VmapOptions {
 
 namespace detail {
 std::vector<Array> vmap(Call& call, const VmapOptions& options);
+/// Equinox's: `in_axes` may be a dict by argument name; keyword arguments are refused.
+std::vector<Array> filter_vmap(Call& call, const VmapOptions& options);
 
-template <class F>
+template <bool Filter, class F>
 struct Mapped {
     using Transformed = F;
     F f;
@@ -48,18 +54,18 @@ struct Mapped {
     Where where;
     template <class... A>
     auto operator()(const A&... a) const {
-        CallOf call(f, a...);
+        CallFor<Filter, F, A...> call(f, a...);
         call.where = where;
-        const std::vector<Array> flat = detail::vmap(call, options);
+        const std::vector<Array> flat = Filter ? detail::filter_vmap(call, options) : detail::vmap(call, options);
         const Array* at = flat.data();
-        return with_leaves(call.result(), at);
+        return refilled<Filter>(call.result(), at);
     }
 };
 }  // namespace detail
 
 template <class F>
 auto vmap(F&& f, VmapOptions options = {}, Where where = {}) {
-    return detail::Mapped<detail::Stored<F>>{static_cast<F&&>(f), std::move(options), where};
+    return detail::Mapped<false, detail::Stored<F>>{static_cast<F&&>(f), std::move(options), where};
 }
 
 }  // namespace jaxscope::jax

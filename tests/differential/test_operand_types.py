@@ -57,7 +57,7 @@ def functions(parameters):
             if found := re.match(r"Array (\w+)\((.*)\);", line):
                 if re.sub(r", (const ProductOptions&|Precision) \w+ = {}", "", found[2]) == parameters:
                     yield f"{python}.{found[1]}", called(cpp + found[1], parameters) if "= {}" in found[2] else cpp + found[1]
-            elif found := re.match(r"inline constexpr (?!None)[A-Z]\w+ (\w+){};", line):  # callables, of two operands
+            elif found := re.match(r"inline constexpr (?!None|Mgrid|Ogrid)[A-Z]\w+ (\w+){};", line):  # callables, of two operands
                 if parameters.count("Operand") == 2:
                     yield f"{python}.{found[1]}", called(cpp + found[1], parameters)
 

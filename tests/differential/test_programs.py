@@ -14,7 +14,7 @@ import jaxscope
 from conftest import ROOT
 from program_pairs import BINARY, assert_same_captures, code_lines
 
-FILES = ("training", "models", "loops", "inference", "further", "learning")
+FILES = ("training", "models", "loops", "inference", "further", "learning", "tutorials")
 PYTHON, CPP = ROOT / "tests" / "differential" / "programs", ROOT / "tests" / "trace" / "programs"
 
 

@@ -1,4 +1,4 @@
-// EXPECT: reshape takes sizes: x.reshape({2, 3}), or x.reshape(2, 3)
+// EXPECT: sizes and axes are whole numbers
 #include <jaxscope/jax.h>
 namespace jax = jaxscope::jax;
 namespace jnp = jax::numpy;

@@ -355,6 +355,7 @@ int main(int argc, char**) {
     mapping();
     named_axes();
     more_functions();
+    further_functions();
     numbers();
     positions();
     options_of_nn();

@@ -7,6 +7,7 @@
 #include "lax/params/elementwise.h"
 #include "lax/partition.h"
 #include "lax/primitives.h"
+#include "lax/routine_primitives.h"
 #include "lax/rule_support.h"
 
 // Element-wise primitives of two operands (lax.py). One operand may be a scalar where the other is an array: jvp rules then broadcast the
@@ -330,9 +331,7 @@ constinit const Primitive kShiftLeft = integer_operation<kIntClass>("shift_left"
 constinit const Primitive kShiftRightLogical = integer_operation<kIntClass>("shift_right_logical", lower_binary<KOp::ShrLogical>);
 constinit const Primitive kShiftRightArithmetic = integer_operation<kIntClass>("shift_right_arithmetic", lower_binary<KOp::ShrArithmetic>);
 
-namespace {
 constinit const Primitive kMulHi = integer_operation<kIntClass>("mulhi", lower_mulhi);
-}  // namespace
 
 std::span<const Primitive* const> binary_primitives() {
     static constexpr const Primitive* all[] = {&kAdd,

@@ -8,6 +8,7 @@
 #include "lax/params/elementwise.h"
 #include "lax/params/shapes.h"
 #include "lax/primitives.h"
+#include "lax/routine_primitives.h"
 #include "lax/rule_support.h"
 
 namespace jaxscope {
@@ -172,6 +173,8 @@ JaxprPtr ragged_dot_expand(const Op& op) {
     return b.finish({b.bind1(kDotGeneral, {left, right}, make_params(q))});
 }
 
+}  // namespace
+
 constinit const Primitive kRaggedDotGeneral{
     .name = "ragged_dot_general",
     .abstract_eval = ragged_dot_eval,
@@ -181,8 +184,6 @@ constinit const Primitive kRaggedDotGeneral{
     .lower = NoRule{"expands to a product of rows masked by group"},
     .expand = ragged_dot_expand,
 };
-
-}  // namespace
 
 std::span<const Primitive* const> ragged_dot_primitives() {
     static constexpr const Primitive* all[] = {&kRaggedDotGeneral};

@@ -2,6 +2,7 @@
 // equinox's filtered transformations: what of them isn't a template.
 #include <jaxscope/donation.h>
 #include <jaxscope/filter_rules.h>
+#include <jaxscope/filter_trees.h>
 
 #include <fmt/core.h>
 
@@ -13,6 +14,7 @@
 #include "ir/types/element.h"
 #include "pytree/tree.h"
 #include "trace/jit/jit_state.h"
+#include "trace/refusals.h"
 
 namespace jaxscope::jax::detail {
 
@@ -20,9 +22,11 @@ bool is_inexact(const Array& a) { return ::jaxscope::is_inexact(a.node()->aval->
 
 bool truth_of(const Array& a, const Where& where) {
     if (a.is_tracer() && !a.node()->value.is_literal())
-        throw Error(ErrorCode::BadUsage, "`filter_spec` leaf values cannot be traced arrays.").at({where.file, where.line, 0});
+        detail::refuse_at(where, ErrorCode::BadUsage, "`filter_spec` leaf values cannot be traced arrays.",
+                          "decide outside of jit, by values or by is_array and its kin");
     if (a.dtype() != dtype::bool_ || a.size() != 1)
-        throw Error(ErrorCode::BadUsage, "`filter_spec` must consist of booleans and callables only.").at({where.file, where.line, 0});
+        detail::refuse_at(where, ErrorCode::BadUsage, "`filter_spec` must consist of booleans and callables only.",
+                          "give true, false, is_array or another callable, or a tree of these that is a prefix");
     return static_cast<bool>(a);
 }
 void spec_is_no_prefix(const PyTreeDef& spec, const PyTreeDef& tree, const Where& where) { trees_differ(spec, tree, "tree_map", where); }
@@ -109,10 +113,9 @@ void check_chosen(const Description& tree, const ChosenNode* nodes, std::size_t 
     walk.walk(const_cast<void*>(tree.value), *tree.type);
     const bool all = std::find(walk.found.begin(), walk.found.end(), false) == walk.found.end();
     if (all && !walk.nested) return;
-    throw Error(ErrorCode::BadUsage, "`where` does not specify an element or elements of `pytree`.")
-        .at({where.file, where.line, 0})
-        .advise(all ? "one of the nodes stands in another one: give the outer one alone, or the inner one"
-                    : "`where` returns references to nodes of the tree that it is given: [](auto& m) -> auto& { return m.w; }");
+    detail::refuse_at(where, ErrorCode::BadUsage, "`where` does not specify an element or elements of `pytree`.",
+                      all ? "one of the nodes stands in another one: give the outer one alone, or the inner one"
+                          : "`where` returns references to nodes of the tree that it is given: [](auto& m) -> auto& { return m.w; }");
 }
 
 std::vector<Array> nondifferentiable(const std::vector<Array>& values, const char* text) {
@@ -131,13 +134,14 @@ std::vector<Array> nondifferentiable(const std::vector<Array>& values, const cha
 JitHandle filter_jit(const FilterJitOptions& o, bool function_is_argument, const Where& where) {
     const bool rest = o.donate != "none", first = o.donate == "all" || o.donate == "warn";
     if (rest && !first && o.donate != "all-except-first" && o.donate != "warn-except-first")
-        throw Error(ErrorCode::BadUsage,
-                    "`filter_jit(..., donate=...)` must be one of 'all', 'all-except-first', 'warn', 'warn-except-first', or 'none'.")
-            .at({where.file, where.line, 0});
+        detail::refuse_at(where, ErrorCode::BadUsage,
+                          "`filter_jit(..., donate=...)` must be one of 'all', 'all-except-first', 'warn', 'warn-except-first', or 'none'.",
+                          "donate = \"none\" keeps all arrays, \"all\" gives them to the call");
     if (o.static_argnums.given || o.static_argnames.given || o.donate_argnums.given || o.donate_argnames.given)
-        throw Error(ErrorCode::BadUsage,
-                    "`jitkwargs` cannot contain 'static_argnums', 'static_argnames', 'donate_argnums', 'in_shardings', or 'out_shardings'.")
-            .at({where.file, where.line, 0});
+        detail::refuse_at(
+            where, ErrorCode::BadUsage,
+            "`jitkwargs` cannot contain 'static_argnums', 'static_argnames', 'donate_argnums', 'in_shardings', or 'out_shardings'.",
+            "filter_jit decides by what arguments are: leave these out, or use jax::jit");
     JitHandle handle({.arg_names = o.arg_names, .name = o.name, .keep_unused = o.keep_unused, .inline_ = o.inline_}, where);
     DonationRules& r = (*handle).rules;
     r.filter = r.marker = true;
@@ -330,8 +334,8 @@ jax::detail::JitHandle handle_for(jax::detail::DonationRules rules, const Where&
 
 jax::detail::JitHandle filter_jit(const std::string& mode, bool function_is_argument, const Where& where) {
     if (mode != "arrays" && mode != "warn" && mode != "none")
-        throw Error(ErrorCode::BadUsage, "`filter_jit(..., donate=...)` must be one of 'arrays', 'warn', or 'none'.")
-            .at({where.file, where.line, 0});
+        jax::detail::refuse_at(where, ErrorCode::BadUsage, "`filter_jit(..., donate=...)` must be one of 'arrays', 'warn', or 'none'.",
+                               "donate = \"none\" keeps all arrays, \"arrays\" gives them to the call");
     const bool all = mode != "none";
     return handle_for({.own_function = function_is_argument, .function = all, .fallback = all, .warn = mode == "warn"}, where);
 }
@@ -360,7 +364,7 @@ namespace jaxscope::jax {
 
 Array device_put(const Array& x, const DevicePutOptions& o, Where where) {
     if (o.donate && o.may_alias)
-        throw Error(ErrorCode::BadUsage, "may_alias and donate cannot be True at the same time.").at({where.file, where.line, 0});
+        jax::detail::refuse_at(where, ErrorCode::BadUsage, "may_alias and donate cannot be True at the same time.", "set one of them");
     if (!x.is_tracer()) detail::elements(*x.node());
     return x;
 }

@@ -15,6 +15,7 @@
 #include "ir/registry.h"
 #include "lax/jitted_scope.h"
 #include "pytree/tree.h"
+#include "trace/debug_nans.h"
 #include "trace/device_calls.h"
 #include "trace/jit/jit_checks.h"
 #include "trace/named_axes.h"
@@ -226,8 +227,17 @@ std::vector<Array> run_entry(JitEntry& e, std::span<const Node* const> leaves, c
             for (const std::uint32_t i : e.consumed) e.given[i].reset();
         };
         try {
-            within_memory(e.executable->plan().planned_peak, [&] { e.executable->run_in_place(e.inputs, e.given, results); });
+            const bool checks = checks_values();
+            // What is looked at may have to be computed again, of the same arrays.
+            const std::span<ArrayPtr> given = checks ? std::span<ArrayPtr>() : std::span<ArrayPtr>(e.given);
+            within_memory(e.executable->plan().planned_peak, [&] { e.executable->run_in_place(e.inputs, given, results); });
             ++e.runs;
+            if (checks) {
+                std::vector<ArrayPtr> in;
+                for (std::size_t i = 0; i < leaves.size(); ++i)
+                    in.push_back(i < e.given.size() && e.given[i] ? e.given[i] : leaves[i]->array);
+                check_results(e.traced.jaxpr, in, results, std::string(e.traced.jaxpr->name.str()));
+            }
         } catch (...) {
             drop();
             throw;

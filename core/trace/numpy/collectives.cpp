@@ -46,12 +46,12 @@ std::int64_t total_size(const AxisNames& names, const char* what, const Where& w
     for (const std::string& name : names.names) {
         const std::int64_t n = size_of_axis(name);
         if (n < 0)
-            throw Error(ErrorCode::BadUsage,
-                        Trace::current()
-                            ? fmt::format("Found an unbound axis name: {}. To fix this, please call {} under `jax.shard_map`.", name, what)
-                            : fmt::format("unbound axis name: {}", name))
-                .at({where.file, where.line, 0})
-                .advise("name the mapped axis: jax::vmap(f, {.axis_name = \"" + name + "\"})");
+            detail::refuse_at(
+                where, ErrorCode::BadUsage,
+                Trace::current()
+                    ? fmt::format("Found an unbound axis name: {}. To fix this, please call {} under `jax.shard_map`.", name, what)
+                    : fmt::format("unbound axis name: {}", name),
+                "name the mapped axis: jax::vmap(f, {.axis_name = \"" + name + "\"})");
         size *= n;
     }
     return size;
@@ -181,8 +181,8 @@ Array pshuffle(const Operand& x, const AxisNames& axis_name, const std::vector<s
     for (std::size_t i = 0; i < perm.size(); ++i) pairs.emplace_back(perm[i], static_cast<std::int64_t>(i));
     for (std::size_t i = 0; i < sorted.size(); ++i)
         if (sorted.size() != size || sorted[i] != static_cast<std::int64_t>(i))
-            throw Error(ErrorCode::BadUsage, "`perm` does not represent a permutation: " + detail::list_text(perm))
-                .at({x.where.file, x.where.line, 0});
+            detail::refuse_at(x.where, ErrorCode::BadUsage, "`perm` does not represent a permutation: " + detail::list_text(perm),
+                              "each source and each destination stands once in it");
     return ppermute(x, axis_name, pairs);
 }
 Array all_to_all(const Operand& x, const AxisNames& axis_name, std::int64_t split_axis, std::int64_t concat_axis,

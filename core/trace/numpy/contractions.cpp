@@ -14,6 +14,7 @@
 #include "lax/params/elementwise.h"
 #include "lax/params/products.h"
 #include "lax/primitives.h"
+#include "lax/routine_primitives.h"
 #include "trace/named_axes.h"
 #include "trace/numpy/contractions.h"
 #include "trace/promote.h"
@@ -105,9 +106,10 @@ void check_default_precision(const std::string& name, const Where& where) {
     std::vector<std::string> names = {"default", "high", "highest", "bfloat16", "tensorfloat32", "float32"};
     names.insert(names.end(), std::begin(detail::kAlgorithms) + 1, std::end(detail::kAlgorithms));
     if (std::find(names.begin(), names.end(), name) == names.end())
-        throw Error(ErrorCode::BadUsage,
-                    fmt::format("new enum value must be None or in ['{}'], got {} of type <class 'str'>.", fmt::join(names, "', '"), name))
-            .at({where.file, where.line, 0});
+        detail::refuse_at(
+            where, ErrorCode::BadUsage,
+            fmt::format("new enum value must be None or in ['{}'], got {} of type <class 'str'>.", fmt::join(names, "', '"), name),
+            "leave it out for the default");
 }
 }  // namespace
 default_matmul_precision::default_matmul_precision(const char* name, Where where) : outer_(detail::default_precision()) {
@@ -285,6 +287,28 @@ Array dot_general(const Operand& x, const Operand& y, const DotDimensionNumbers&
     return apply1({x, y}, [&](Builder& b, const Values& v) {
         return general_product(b, v, {d.lhs_contracting.vector(), d.rhs_contracting.vector(), d.lhs_batch.vector(), d.rhs_batch.vector()},
                                how);
+    });
+}
+Array ragged_dot(const Operand& lhs, const Operand& rhs, const Operand& group_sizes, const numpy::ProductOptions& how) {
+    return apply1({lhs, rhs, group_sizes}, [&](Builder& b, const Values& v) {
+        const auto numbers = [](std::initializer_list<std::int64_t> list) {
+            std::vector<Attr> items;
+            for (const std::int64_t n : list) items.emplace_back(n);
+            return Attr::tuple(std::move(items));
+        };
+        Attr::Record dims;
+        dims.type = "RaggedDotDimensionNumbers";
+        dims.fields = {
+            {"dot_dimension_numbers", Attr::tuple({Attr::tuple({numbers({1}), numbers({1})}), Attr::tuple({numbers({}), numbers({})})})},
+            {"lhs_ragged_dimensions", numbers({0})},
+            {"rhs_group_dimensions", numbers({0})}};
+        const std::optional<D> type = detail::type_asked(how.preferred_element_type);
+        return b.bind1(kRaggedDotGeneral, v,
+                       Params::make({{"group_offset", Attr()},
+                                     {"out_sharding", Attr()},
+                                     {"precision", detail::precision_of(how.precision)},
+                                     {"preferred_element_type", type ? Attr(*type) : Attr()},
+                                     {"ragged_dot_dimension_numbers", Attr(std::make_shared<const Attr::Record>(std::move(dims)))}}));
     });
 }
 Array dot_general(const Operand& x, const Operand& y, const DotDimensionNumbers& d, dtype preferred_element_type) {

@@ -124,9 +124,9 @@ Array conv_transpose(const Operand& lhs, const Operand& rhs, const Shape& stride
     if (!padding.name.empty()) {
         const Dims kernel = rhs.kind == Operand::Kind::array && rhs.node ? rhs.node->aval->shape : Dims();
         if (kernel.size() != rank)
-            throw Error(ErrorCode::TypeMismatch,
-                        fmt::format("conv_transpose: expected a kernel of rank {}, found one of shape {}", rank, Shape(kernel).str()))
-                .at({lhs.where.file, lhs.where.line, 0});
+            detail::refuse_at(lhs.where, ErrorCode::TypeMismatch,
+                              fmt::format("conv_transpose: expected a kernel of rank {}, found one of shape {}", rank, Shape(kernel).str()),
+                              "the kernel has the operand's rank: two dimensions for features, then the spatial ones");
         const ConvDims d = conv_dims(names, rank);
         around = std::vector<std::pair<std::int64_t, std::int64_t>>();
         for (std::size_t i = 0; i < strides.size(); ++i) {
@@ -160,9 +160,9 @@ Array reduce_window(const Operand& x, const Operand& init_value, Computation com
                     const ConvPadding& padding) {
     const ::jaxscope::Primitive* prim = window_primitive(computation, init_value);
     if (!prim)
-        throw Error(ErrorCode::NoRule,
-                    "reduce_window: expected lax::add from 0, lax::max from -inf or lax::min from inf, found another computation or start")
-            .at({x.where.file, x.where.line, 0});
+        detail::refuse_at(
+            x.where, ErrorCode::NoRule,
+            "reduce_window: expected lax::add from 0, lax::max from -inf or lax::min from inf, found another computation or start");
     return apply1({x}, [&](Builder& b, const Values& v) {
         const Dims shape = b.aval(v[0])->shape, ones(shape.size(), 1);
         if (window.size() != shape.size() || strides.size() != shape.size())

@@ -37,9 +37,7 @@ namespace detail {
 
 void refuse_mask(const char* name, const Operand& x, const Reduction& over, const char* instead) {
     if (!over.where.has_value()) return;
-    throw Error(ErrorCode::BadUsage, fmt::format("{}() got an unexpected keyword argument 'where'", name))
-        .at({x.where.file, x.where.line, 0})
-        .advise(instead);
+    detail::refuse_at(x.where, ErrorCode::BadUsage, fmt::format("{}() got an unexpected keyword argument 'where'", name), instead);
 }
 Dims axes_of(const Axes& a, std::int64_t rank) {
     Dims out;
@@ -139,8 +137,8 @@ Array full_like(const Operand& x, const Operand& value, AsType type) {
 }
 Array linspace(const Operand& start, const Operand& stop, std::int64_t num, const Spacing& how) {
     if (num < 0)
-        throw Error(ErrorCode::BadUsage, fmt::format("Number of samples, {}, must be non-negative.", num))
-            .at({start.where.file, start.where.line, 0});
+        detail::refuse_at(start.where, ErrorCode::BadUsage, fmt::format("Number of samples, {}, must be non-negative.", num),
+                          "give 0 or more");
     if (how.dtype.given && is_complex(static_cast<D>(how.dtype.type)))
         detail::refuse("linspace of complex numbers isn't there: convert the result");
     return apply1({start, stop}, [&](Builder& b, const Values& v) {
@@ -155,8 +153,8 @@ Array linspace(const Operand& start, const Operand& stop, std::int64_t num, cons
 }
 Array eye(std::int64_t n, dtype type, Where where) {
     if (n < 0)
-        throw Error(ErrorCode::BadUsage, fmt::format("negative dimensions are not allowed, got {} and None", n))
-            .at({where.file, where.line, 0});
+        detail::refuse_at(where, ErrorCode::BadUsage, fmt::format("negative dimensions are not allowed, got {} and None", n),
+                          "give 0 or more");
     return made(where, [&](Builder& b) {
         const Value rows = iota_of(b, D::S32, {n, n}, 0), columns = iota_of(b, D::S32, {n, n}, 1);
         return cl::convert_element_type(b, cl::eq(b, cl::add(b, rows, number_of(D::S32, 0)), columns), static_cast<D>(type));
@@ -164,8 +162,8 @@ Array eye(std::int64_t n, dtype type, Where where) {
 }
 Array eye(std::int64_t n, std::int64_t m, std::int64_t k, dtype type, Where where) {
     if (n < 0 || m < 0)
-        throw Error(ErrorCode::BadUsage, fmt::format("negative dimensions are not allowed, got {} and {}", n, m))
-            .at({where.file, where.line, 0});
+        detail::refuse_at(where, ErrorCode::BadUsage, fmt::format("negative dimensions are not allowed, got {} and {}", n, m),
+                          "give 0 or more");
     return made(where, [&](Builder& b) {
         const Value rows = iota_of(b, D::S32, {n, m}, 0), columns = iota_of(b, D::S32, {n, m}, 1);
         const Value moved = cl::add(b, rows, number_of(D::S32, static_cast<double>(k)));
@@ -254,7 +252,8 @@ Array broadcasted_iota(dtype type, const Shape& shape, std::int64_t dimension, W
 
 Array detail::arange_of(const Progression& range, const AsType& wanted, const Where& where) {
     const auto& [start, stop, step, has_step, real] = range;
-    if (has_step && step == 0) throw Error(ErrorCode::BadUsage, "arange: step is zero").at({where.file, where.line, 0});
+    if (has_step && step == 0)
+        detail::refuse_at(where, ErrorCode::BadUsage, "arange: step is zero", "give a step that leads from start to stop, or leave it out");
     const D type = wanted.given ? static_cast<D>(wanted.type) : real ? D::F32 : D::S32;
     const D made_in = has_step && (type == D::BF16 || type == D::F16) ? D::F32 : type;
     return made(where, [&, start = start, stop = stop, step = step, has_step = has_step](Builder& b) {

@@ -286,7 +286,8 @@ Array einsum(const char* subscripts, const Operand& x, const Operand& y, const O
     return einsum_of(subscripts, {x, y, z, w}, how, x.where);
 }
 Array einsum(const char* subscripts, const Arrays& operands, const ProductOptions& how, Where where) {
-    if (operands.empty()) throw Error(ErrorCode::BadUsage, "einsum needs at least one array").at({where.file, where.line, 0});
+    if (operands.empty())
+        detail::refuse_at(where, ErrorCode::BadUsage, "einsum needs at least one array", "give the arrays behind the subscripts");
     std::vector<Operand> in;
     for (const Array& a : operands) in.emplace_back(a, where.file, where.line, where.function);
     return einsum_of(subscripts, in, how, where);

@@ -155,6 +155,22 @@ Array ifftn(const Operand& x, const Transforms& how) { return along_many(x, "iff
 Array rfftn(const Operand& x, const Transforms& how) { return along_many(x, "rfftn", FftType::Rfft, how); }
 Array irfftn(const Operand& x, const Transforms& how) { return along_many(x, "irfftn", FftType::Irfft, how); }
 
+Array hfft(const Operand& x, const Transform& how) {
+    const auto body = [&](const Arrays& v) {
+        const Array a = numpy::conj(v[0]);
+        const std::int64_t n = how.n ? how.n : 2 * (a.shape(how.axis) - 1);
+        return Arrays{irfft(a, how) * n};
+    };
+    return detail::in_line({x}, body).front();
+}
+Array ihfft(const Operand& x, const Transform& how) {
+    const auto body = [&](const Arrays& v) {
+        const std::int64_t n = how.n ? how.n : v[0].shape(how.axis);
+        return Arrays{numpy::conj(rfft(v[0], how)) * (1. / static_cast<double>(n))};
+    };
+    return detail::in_line({x}, body).front();
+}
+
 }  // namespace fft
 
 }  // namespace jaxscope::jax

@@ -98,13 +98,17 @@ Array detail::set_at(const Array& x, const std::vector<Index>& indices, const Wh
 }
 IndexUpdate::IndexUpdate(const Array& x, std::vector<Index> indices, Where where) : x_(x), indices_(std::move(indices)), where_(where) {
     if (!x.has_value())
-        throw Error(ErrorCode::BadUsage, "expected an array, found an Array without a value").at({where.file, where.line, 0});
+        detail::refuse_at(where, ErrorCode::BadUsage, "expected an array, found an Array without a value",
+                          "Array() is Python's None: give it a value first, or ask has_value()");
 }
 IndexUpdate Array::at(std::initializer_list<Index> indices, Where where) const { return {*this, std::vector<Index>(indices), where}; }
 
 IndexUpdate Array::at(const Position& i, Where where) const { return {*this, {i.at}, where}; }
 
 Array IndexUpdate::set(const Operand& v, const Writing& how) const { return updated(x_, indices_, where_, v, {kScatter}, how); }
+Array detail::set_at(const Array& x, const std::vector<Index>& list, const Array& values) {
+    return updated(x, list, Where("", 0, ""), values, {kScatter}, {});
+}
 Array IndexUpdate::add(const Operand& v, const Writing& how) const { return updated(x_, indices_, where_, v, {kScatterAdd, &kAdd}, how); }
 Array IndexUpdate::subtract(const Operand& v, const Writing& how) const {
     return updated(x_, indices_, where_, v, {kScatterSub, &kSub}, how);
@@ -142,12 +146,13 @@ Array IndexUpdate::applied(const void* f, Array (*call)(const void* f, const Arr
     }();
     const AvalRef made = t.jaxpr->out_avals().front();
     if (made->dtype != element->dtype || !made->shape.empty())
-        throw Error(ErrorCode::BadUsage, fmt::format("apply: expected a function of one element that gives {}, found one that gives {}",
-                                                     detail::long_aval(element), detail::long_aval(made)))
-            .at({where_.file, where_.line, 0});
+        detail::refuse_at(where_, ErrorCode::BadUsage,
+                          fmt::format("apply: expected a function of one element that gives {}, found one that gives {}",
+                                      detail::long_aval(element), detail::long_aval(made)),
+                          "the function gives a number of the array's own type: .astype(x.dtype())");
     if (!t.consts.empty())
-        throw Error(ErrorCode::BadUsage, "apply: the function closes over an array; give it numbers, or use set with what it computes")
-            .at({where_.file, where_.line, 0});
+        detail::refuse_at(where_, ErrorCode::BadUsage,
+                          "apply: the function closes over an array; give it numbers, or use set with what it computes");
     return updated(x_, indices_, where_, Operand(0, where_.file, where_.line, where_.function), {kScatter, nullptr, t.jaxpr}, how);
 }
 
@@ -167,7 +172,8 @@ LiteralRef identity_of(const ::jaxscope::Primitive& combine, AvalRef scalar) {
 }
 Array segments(const Operand& data, const Operand& ids, std::int64_t n, const ::jaxscope::Primitive& scatter,
                const ::jaxscope::Primitive& combine) {
-    if (n < 0) throw Error(ErrorCode::BadUsage, "num_segments must be non-negative.").at({data.where.file, data.where.line, 0});
+    if (n < 0)
+        detail::refuse_at(data.where, ErrorCode::BadUsage, "num_segments must be non-negative.", "give the largest segment number and one");
     return detail::apply1({data, ids}, [&](Builder& b, const Values& v) {
         const AvalRef rows = b.aval(v[0]), numbers = b.aval(v[1]);
         const std::size_t rank = numbers->shape.size();

@@ -46,9 +46,8 @@ Range range_of(const Index& i, std::int64_t n) {
 std::vector<Index> positions(const Index& mask, const Where& where) {
     const Node& n = *mask.array.node();
     if (n.is_tracer())
-        throw Error(ErrorCode::BadUsage, "Array boolean indices must be concrete; got " + to_text(n.aval))
-            .at({where.file, where.line, 0})
-            .advise("choose with jnp::where(mask, x, y), whose result has a shape that is known");
+        detail::refuse_at(where, ErrorCode::BadUsage, "Array boolean indices must be concrete; got " + to_text(n.aval),
+                          "choose with jnp::where(mask, x, y), whose result has a shape that is known");
     const ArrayPtr& a = elements(n);
     if (n.aval->shape.empty()) return {Index(load_element(D::Bool, a->data.data()).integer != 0, where)};
     const Dims& shape = n.aval->shape;
@@ -80,21 +79,24 @@ void expect_mask(const Index& mask, std::size_t position, const Dims& shape, std
                expected(shape.begin() + static_cast<std::ptrdiff_t>(dim), shape.begin() + static_cast<std::ptrdiff_t>(dim + found.size()));
     for (std::size_t d = 0; d < found.size(); ++d) {
         if (found[d] == 0 || found[d] == expected[d]) continue;
-        throw Error(ErrorCode::BadUsage, fmt::format("boolean index did not match shape of indexed array in index {}: got {}, expected {}",
-                                                     position, Shape(found).str(), list_text(expected)))
-            .at({where.file, where.line, 0});
+        detail::refuse_at(where, ErrorCode::BadUsage,
+                          fmt::format("boolean index did not match shape of indexed array in index {}: got {}, expected {}", position,
+                                      Shape(found).str(), list_text(expected)),
+                          "the mask has the size of the dimensions that it stands for; x[mask] takes x.shape() whole");
     }
 }
 void expect_integers(const Index& i, const Where& where) {
-    if (i.kind == Kind::range && i.step == 0) throw Error(ErrorCode::BadUsage, "slice step cannot be zero").at({where.file, where.line, 0});
+    if (i.kind == Kind::range && i.step == 0)
+        detail::refuse_at(where, ErrorCode::BadUsage, "slice step cannot be zero", "leave the step out, or count backwards with -1");
     if (i.kind != Kind::array) return;
     if (!i.array.has_value())
-        throw Error(ErrorCode::BadUsage, "expected an index, found an Array without a value").at({where.file, where.line, 0});
+        detail::refuse_at(where, ErrorCode::BadUsage, "expected an index, found an Array without a value",
+                          "jax::none is a new axis; an Array() is no index");
     const D type = static_cast<D>(i.array.dtype());
     if (!is_integer(type) && type != D::Bool)
-        throw Error(ErrorCode::TypeMismatch,
-                    std::string("Indexer must have integer or boolean type, got indexer with type ") + info(type).name)
-            .at({where.file, where.line, 0});
+        detail::refuse_at(where, ErrorCode::TypeMismatch,
+                          std::string("Indexer must have integer or boolean type, got indexer with type ") + info(type).name,
+                          "convert it: i.astype(jnp::int32)");
 }
 
 }  // namespace
@@ -120,10 +122,13 @@ Indexer::Indexer(const std::vector<Index>& list, const Dims& shape, const Where&
         at += is_mask(i) && !is_truth(i) ? i.array.ndim() : 1;
     }
     const auto rank = static_cast<std::int64_t>(shape.size());
-    if (dots > 1) throw Error(ErrorCode::BadUsage, "an index can only have a single ellipsis ('...')").at({where.file, where.line, 0});
+    if (dots > 1)
+        detail::refuse_at(where, ErrorCode::BadUsage, "an index can only have a single ellipsis ('...')",
+                          "write jax::all for single dimensions");
     if (given > rank)
-        throw Error(ErrorCode::BadUsage, fmt::format("Too many indices: array is {}-dimensional, but {} were indexed", rank, given))
-            .at({where.file, where.line, 0});
+        detail::refuse_at(where, ErrorCode::BadUsage,
+                          fmt::format("Too many indices: array is {}-dimensional, but {} were indexed", rank, given),
+                          "x.ndim() says how many there are; jax::none adds one");
     std::size_t dim = 0;
     const auto rest = [&] {
         for (std::int64_t k = given; k < rank; ++k, ++dim) entries_.push_back({all});
@@ -332,8 +337,8 @@ private:
     void one(Value at, std::int64_t dim) {
         const std::int64_t n = of_.shape_[static_cast<std::size_t>(dim)];
         if (n == 0)
-            throw Error(ErrorCode::BadUsage, fmt::format("index is out of bounds for axis {} with size 0", dim))
-                .at({of_.where_.file, of_.where_.line, 0});
+            detail::refuse_at(of_.where_, ErrorCode::BadUsage, fmt::format("index is out of bounds for axis {} with size 0", dim),
+                              "the dimension is empty");
         part(cl::convert_element_type(b_, at, D::S32));
         maps_to(dim, true);
     }
@@ -344,7 +349,9 @@ private:
         const Dims common = broadcast_shapes(shapes);
         for (Value& v : chosen_) v = wide(v, common);
         for (std::size_t k = 0; k < chosen_.size(); ++k) {
-            part(cl::convert_element_type(b_, chosen_[k], D::S32));
+            // A weak type stays where an array was given, and goes where a number was spread.
+            const bool as_given = b_.aval(chosen_[k])->dtype == D::S32 && !shapes[k].empty();
+            part(as_given ? chosen_[k] : cl::convert_element_type(b_, chosen_[k], D::S32));
             maps_to(dims_[k], true);
         }
         shape_.insert(shape_.end(), common.begin(), common.end());

@@ -61,6 +61,8 @@ Value zero_of(::jaxscope::DType type);
 
 /// x[list], and x.at[list].set(values).
 Array at_indices(const Operand& x, const std::vector<Index>& list, const Reading& how = {});
+/// `x.at[list].set(values)`
+Array set_at(const Array& x, const std::vector<Index>& list, const Array& values);
 Array set_at(const Array& x, const std::vector<Index>& list, const Where& where, const Operand& values);
 /// The place where the user wrote the list.
 Where place_of(const std::vector<Index>& list, const Where& otherwise);

@@ -57,7 +57,9 @@ Value gathered(Builder& b, Value x, const detail::Indexer& indexer, const Values
 
 Array detail::at_indices(const Operand& x, const std::vector<Index>& list, const Reading& how) {
     const Where where = detail::place_of(list, x.where);
-    if (!x.node) throw Error(ErrorCode::BadUsage, "expected an array, found an Array without a value").at({where.file, where.line, 0});
+    if (!x.node)
+        detail::refuse_at(where, ErrorCode::BadUsage, "expected an array, found an Array without a value",
+                          "Array() is Python's None: give it a value first, or ask has_value()");
     const detail::Indexer indexer(list, Array::of(x.node).shape().vector(), where);
     // What may be filled is gathered, even where all is known to lie inside.
     const bool filled = detail::index_mode(how.mode, where) == OutOfBounds::FillOrDrop;
@@ -82,7 +84,8 @@ std::optional<OutOfBounds> detail::index_mode(const char* name, const Where& whe
     if (mode == "fill" || mode == "drop") return OutOfBounds::FillOrDrop;
     if (mode == "clip") return OutOfBounds::Clip;
     if (mode == "promise_in_bounds") return OutOfBounds::PromiseInBounds;
-    throw Error(ErrorCode::BadUsage, fmt::format("Unknown gather mode \"{}\"", mode)).at({where.file, where.line, 0});
+    detail::refuse_at(where, ErrorCode::BadUsage, fmt::format("Unknown gather mode \"{}\"", mode),
+                      "\"fill\", \"clip\" or \"promise_in_bounds\"");
 }
 Value detail::zero_of(D type) {
     const AvalRef a(type, {});
@@ -106,8 +109,9 @@ Value counted_around(Builder& b, Value at, std::int64_t size) {
 Array numpy::take(const Operand& x, const Operand& indices, const Axes& axis, const TakeOptions& options) {
     const std::string mode = options.mode;
     if (mode != "fill" && mode != "clip" && mode != "wrap")
-        throw Error(ErrorCode::BadUsage, fmt::format("take: expected the mode \"fill\", \"clip\" or \"wrap\", found \"{}\"", mode))
-            .at({x.where.file, x.where.line, 0});
+        detail::refuse_at(x.where, ErrorCode::BadUsage,
+                          fmt::format("take: expected the mode \"fill\", \"clip\" or \"wrap\", found \"{}\"", mode),
+                          "leave it out for JAX's, \"fill\"");
     return apply1({x, indices}, [&](Builder& b, const Values& v) {
         if (!is_integer(b.aval(v[1])->dtype)) throw Error(ErrorCode::TypeMismatch, "indices must have an integer type");
         std::optional<std::int64_t> at;

@@ -87,6 +87,7 @@ Array is_finite(const Operand& x) { return plain(kIsFinite, {x}); }
 Array bitwise_not(const Operand& x) { return plain(kNot, {x}); }
 Array population_count(const Operand& x) { return plain(kPopulationCount, {x}); }
 Array clz(const Operand& x) { return plain(kClz, {x}); }
+Array mulhi(const Operand& x, const Operand& y) { return plain(kMulHi, {x, y}); }
 Array asin(const Operand& x) { return plain(kAsin, {x}); }
 Array acos(const Operand& x) { return plain(kAcos, {x}); }
 Array atan(const Operand& x) { return plain(kAtan, {x}); }
@@ -164,6 +165,7 @@ Array cumulative(const ::jaxscope::Primitive& p, const Operand& x, std::int64_t 
 Array reduce_min(const Operand& x, const Shape& axes) { return over_axes(kReduceMin, x, axes); }
 Array reduce_prod(const Operand& x, const Shape& axes) { return over_axes(kReduceProd, x, axes); }
 Array reduce_and(const Operand& x, const Shape& axes) { return over_axes(kReduceAnd, x, axes); }
+Array reduce_xor(const Operand& x, const Shape& axes) { return over_axes(kReduceXor, x, axes); }
 Array reduce_or(const Operand& x, const Shape& axes) { return over_axes(kReduceOr, x, axes); }
 Array select_n(const Operand& which, const Arrays& cases) {
     std::vector<Operand> in{which};
@@ -209,8 +211,8 @@ Array cumlogsumexp(const Operand& x, std::int64_t axis, bool reverse) { return c
 Array reshape(const Operand& x, const Shape& sizes) {
     for (const std::int64_t n : sizes)
         if (n < 0)
-            throw Error(ErrorCode::BadUsage, "reshape new_sizes must all be positive, got " + sizes.str() + ".")
-                .at({x.where.file, x.where.line, 0});
+            detail::refuse_at(x.where, ErrorCode::BadUsage, "reshape new_sizes must all be positive, got " + sizes.str() + ".",
+                              "jnp::reshape takes -1 for what is left, lax::reshape doesn't");
     return numpy::reshape(x, sizes);
 }
 Array transpose(const Operand& x, const Shape& permutation) {

@@ -248,12 +248,14 @@ Array take_along_axis(const Operand& x, const Operand& indices, std::int64_t axi
 Array searchsorted(const Operand& a, const Operand& v, const char* side) {
     const std::string_view s = side;
     if (s != "left" && s != "right")
-        throw Error(ErrorCode::BadUsage,
-                    fmt::format("'{}' is an invalid value for keyword 'side'. Expected one of ['left', 'right'].", side))
-            .at({a.where.file, a.where.line, 0});
+        detail::refuse_at(a.where, ErrorCode::BadUsage,
+                          fmt::format("'{}' is an invalid value for keyword 'side'. Expected one of ['left', 'right'].", side),
+                          "\"left\" finds the place before equal numbers, \"right\" the one behind them");
     return detail::composed_one("searchsorted", side, {a, v}, [&](const Arrays& given) {
         const Array &sorted = given[0], &query = given[1];
-        if (sorted.ndim() != 1) throw Error(ErrorCode::BadUsage, "a should be 1-dimensional").at({a.where.file, a.where.line, 0});
+        if (sorted.ndim() != 1)
+            detail::refuse_at(a.where, ErrorCode::BadUsage, "a should be 1-dimensional",
+                              "it is the sorted vector that is searched; jnp::ravel makes one");
         const Operand in[] = {sorted, query};
         const std::vector<Array> p = detail::apply(in, a.where, [](Builder& b, const Values& w) {
             const detail::Promoted to = detail::promoted_type({b.aval(w[0]), b.aval(w[1])});

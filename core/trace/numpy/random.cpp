@@ -121,8 +121,9 @@ Array wrap_key_data(const Operand& words) {
 Array bits(const Operand& k, const Shape& shape, dtype type) {
     const D d = static_cast<D>(type);
     if (d != D::U8 && d != D::U16 && d != D::U32)
-        throw Error(ErrorCode::BadUsage, fmt::format("dtype argument to `bits` must be uint8, uint16 or uint32, got {}", info(d).name))
-            .at({k.where.file, k.where.line, 0});
+        detail::refuse_at(k.where, ErrorCode::BadUsage,
+                          fmt::format("dtype argument to `bits` must be uint8, uint16 or uint32, got {}", info(d).name),
+                          "convert the bits afterwards");
     return keyed("bits", {k}, [&](Builder& b, const Values& v) { return bits_of(b, v[0], shape.vector(), 8 * info(d).bytes); });
 }
 Array uniform(const Operand& k, const Shape& shape, const Operand& minval, const Operand& maxval) {

@@ -50,18 +50,17 @@ Value shuffled_numbers(Builder& b, Value key, std::int64_t n) {
 }
 Operand beside(const Operand& k, const Array& x) { return {x, k.where.file, k.where.line, k.where.function}; }
 
-[[noreturn]] void refuse_at(const Operand& k, const std::string& text) {
-    throw Error(ErrorCode::BadUsage, text).at({k.where.file, k.where.line, 0});
-}
 std::int64_t product(const Shape& shape) { return element_count(shape.vector()); }
 
 /// Positions below `n`, in the shape that is asked for: those that `how.p` makes likely.
 Array likely_positions(const Operand& k, std::int64_t n, const Shape& shape, const Choosing& how) {
     const Array p = detail::inexact_of(how.p);
     if (p.shape() != Shape(n))
-        refuse_at(k, fmt::format("p must be None or a 1D vector with the same size as a.shape[axis]. p has shape {} and a.shape[axis] "
-                                 "is {}.",
-                                 p.shape().str(), n));
+        detail::refuse_at(k.where, ErrorCode::BadUsage,
+                          fmt::format("p must be None or a 1D vector with the same size as a.shape[axis]. p has shape {} and a.shape[axis] "
+                                      "is {}.",
+                                      p.shape().str(), n),
+                          "give one probability for each part that may be chosen");
     if (!how.replace) {
         const Array noise = gumbel(k, n, p.dtype());
         return lax::top_k(noise + numpy::log(p), product(shape)).second;
@@ -79,9 +78,13 @@ Array chosen(const Operand& k, const Array& x, std::int64_t n, const Shape& shap
     const std::int64_t count = product(shape);
     const bool parts = x.has_value();
     if (count == 0) return numpy::zeros(shape, parts ? x.dtype() : dtype::int32);
-    if (n <= 0) refuse_at(k, "a must be greater than 0 unless no samples are taken");
+    if (n <= 0)
+        detail::refuse_at(k.where, ErrorCode::BadUsage, "a must be greater than 0 unless no samples are taken",
+                          "choose from at least one part");
     if (!how.replace && count > n)
-        refuse_at(k, fmt::format("Cannot take a larger sample (size {}) than population (size {}) when 'replace=False'", count, n));
+        detail::refuse_at(k.where, ErrorCode::BadUsage,
+                          fmt::format("Cannot take a larger sample (size {}) than population (size {}) when 'replace=False'", count, n),
+                          "draw fewer, or with .replace = true");
     const std::int64_t axis = parts ? detail::axis_in(how.axis, x.ndim()) : 0;
     Array out;
     if (how.replace || how.p.has_value()) {
@@ -102,7 +105,9 @@ Array chosen(const Operand& k, const Array& x, std::int64_t n, const Shape& shap
     return numpy::reshape(out, sizes);
 }
 std::int64_t parts_along(const Operand& k, const Array& x, std::int64_t axis) {
-    if (x.ndim() == 0) refuse_at(k, "choice from a number that is traced: give it as an integer");
+    if (x.ndim() == 0)
+        detail::refuse_at(k.where, ErrorCode::BadUsage, "choice from a number that is traced: give it as an integer",
+                          "its value decides shapes: pass it as a C++ integer");
     return x.shape(detail::axis_in(axis, x.ndim()));
 }
 
@@ -112,7 +117,9 @@ Array permutation(const Operand& k, std::int64_t n) {
     return keyed("permutation", {k}, [&](Builder& b, const Values& v) { return shuffled_numbers(b, v[0], n); });
 }
 Array permutation(const Operand& k, const Array& x, std::int64_t axis, Flag independent) {
-    if (x.ndim() == 0) refuse_at(k, "permutation of a number that is traced: give it as an integer");
+    if (x.ndim() == 0)
+        detail::refuse_at(k.where, ErrorCode::BadUsage, "permutation of a number that is traced: give it as an integer",
+                          "its value decides shapes: pass it as a C++ integer");
     return keyed("permutation", {k, beside(k, x)}, [&](Builder& b, const Values& v) {
         const std::int64_t along = detail::axis_in(axis, x.ndim());
         if (independent || x.ndim() == 1) return shuffled(b, v[0], v[1], along);

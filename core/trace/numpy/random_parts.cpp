@@ -103,8 +103,9 @@ Array sampled(const Operand& k, const char* name, const Shape& shape, D type, co
 D sampler_type(const char* name, const Operand& k, dtype type) {
     const D d = static_cast<D>(type);
     if (d == D::F32 || d == D::BF16 || d == D::F16) return d;
-    throw Error(ErrorCode::BadUsage, fmt::format("dtype argument to `{}` must be float32, bfloat16 or float16, got {}", name, info(d).name))
-        .at({k.where.file, k.where.line, 0});
+    detail::refuse_at(k.where, ErrorCode::BadUsage,
+                      fmt::format("dtype argument to `{}` must be float32, bfloat16 or float16, got {}", name, info(d).name),
+                      "draw in float32 and convert with astype");
 }
 Value normal_of(Builder& b, Value key, const Dims& shape, D type) {
     const std::string at = Shape(shape).str() + info(type).name;

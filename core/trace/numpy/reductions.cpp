@@ -18,6 +18,7 @@
 #include "lax/params/slicing.h"
 #include "lax/params/sort.h"
 #include "lax/primitives.h"
+#include "lax/routine_primitives.h"
 #include "trace/numpy/array_parts.h"
 #include "trace/promote.h"
 #include "trace/refusals.h"
@@ -103,9 +104,10 @@ Value reduced(Builder& b, const Family& f, const Given& g, const Along& over) {
 }
 void check_mask(const char* name, const Operand& x, const Array& mask) {
     if (mask.has_value() && mask.dtype() != dtype::bool_)
-        throw Error(ErrorCode::TypeMismatch, fmt::format("jnp.{}: where must be None or a boolean array; got where.dtype=dtype('{}').",
-                                                         name, info(static_cast<D>(mask.dtype())).name))
-            .at({x.where.file, x.where.line, 0});
+        detail::refuse_at(x.where, ErrorCode::TypeMismatch,
+                          fmt::format("jnp.{}: where must be None or a boolean array; got where.dtype=dtype('{}').", name,
+                                      info(static_cast<D>(mask.dtype())).name),
+                          "compare first: {.where = x > 0}");
 }
 /// The array, its mask and the number that is begun with, as far as they are given.
 Array with_given(const char* name, const Operand& x, const Array& mask, const Array& initial,
@@ -130,10 +132,11 @@ Array sum_of(const Family& f, const Operand& x, const Summation& over) {
 }
 Array extremum_of(const Family& f, const Operand& x, const Extremum& over) {
     if (over.where.has_value() && !over.initial.has_value())
-        throw Error(ErrorCode::BadUsage, fmt::format("reduction operation {} does not have an identity, so to use a where mask one has to "
-                                                     "specify 'initial'",
-                                                     f.name))
-            .at({x.where.file, x.where.line, 0});
+        detail::refuse_at(x.where, ErrorCode::BadUsage,
+                          fmt::format("reduction operation {} does not have an identity, so to use a where mask one has to "
+                                      "specify 'initial'",
+                                      f.name),
+                          "give {.initial = ..., .where = mask}");
     return with_given(f.name, x, over.where, over.initial, [&](Builder& b, const Given& g) {
         const Dims shape = b.aval(g.x)->shape, axes = axes_of(over.axis, b.aval(g.x)->rank());
         if (!g.initial && count_over(shape, axes) == 0)
@@ -425,6 +428,22 @@ std::pair<Array, Array> top_k(const Operand& x, std::int64_t k) {
     });
     return {r[0], r[1]};
 }
+namespace {
+std::pair<Array, Array> approximate(const Operand& x, std::int64_t k, const Approximation& how, bool largest) {
+    ApproxTopKParams p;
+    p.k = k;
+    p.dimension = how.reduction_dimension;
+    p.input_size_override = how.reduction_input_size_override;
+    p.recall_target = how.recall_target;
+    p.aggregate = how.aggregate_to_topk;
+    p.is_max_k = largest;
+    std::vector<Array> r =
+        detail::apply({&x, 1}, x.where, [&](Builder& b, const Values& v) { return b.bind(kApproxTopK, v, make_params(p)); });
+    return {r[0], r[1]};
+}
+}  // namespace
+std::pair<Array, Array> approx_max_k(const Operand& x, std::int64_t k, const Approximation& how) { return approximate(x, k, how, true); }
+std::pair<Array, Array> approx_min_k(const Operand& x, std::int64_t k, const Approximation& how) { return approximate(x, k, how, false); }
 
 }  // namespace lax
 

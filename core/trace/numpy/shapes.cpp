@@ -103,7 +103,8 @@ Array broadcast_to(const Operand& x, const Shape& shape) {
 namespace {
 Array joined_by(const Arrays& parts, const char* verb, const Where& where, const std::function<Value(Builder&, const Values&)>& f) {
     if (parts.empty())
-        throw Error(ErrorCode::BadUsage, fmt::format("Need at least one array to {}.", verb)).at({where.file, where.line, 0});
+        detail::refuse_at(where, ErrorCode::BadUsage, fmt::format("Need at least one array to {}.", verb),
+                          "give the arrays in braces: jnp::concatenate({x, y})");
     std::vector<Operand> in;
     for (const Array& a : parts) in.emplace_back(a, where.file, where.line, where.function);
     return detail::apply(in, where,
@@ -278,7 +279,8 @@ Array padded(const Operand& x, const PadConfig& config, const Operand& value) {
     std::string key;
     for (const PadDim& d : config) {
         if (d.low < 0 || d.high < 0)
-            throw Error(ErrorCode::BadUsage, "index can't contain negative values").at({x.where.file, x.where.line, 0});
+            detail::refuse_at(x.where, ErrorCode::BadUsage, "index can't contain negative values",
+                              "slice x to make it smaller: x[{slice(1, -1)}]");
         key += fmt::format("{} {} ", d.low, d.high);
     }
     return apply1({x, value}, [&](Builder& b, const Values& v) {
@@ -296,9 +298,9 @@ Array pad(const Operand& x, std::int64_t width) {
 Array pad(const Operand& x, const std::vector<std::pair<std::int64_t, std::int64_t>>& widths, const Operand& value) {
     const auto rank = static_cast<std::size_t>(rank_of(x));
     if (widths.size() != 1 && widths.size() != rank)
-        throw Error(ErrorCode::BadUsage,
-                    fmt::format("pad: expected a pair of widths for each of {} dimensions, found {}", rank, widths.size()))
-            .at({x.where.file, x.where.line, 0});
+        detail::refuse_at(x.where, ErrorCode::BadUsage,
+                          fmt::format("pad: expected a pair of widths for each of {} dimensions, found {}", rank, widths.size()),
+                          "give {before, behind} for each dimension, or one number for all");
     PadConfig config;
     for (std::size_t d = 0; d < rank; ++d) {
         const auto& [low, high] = widths[widths.size() == 1 ? 0 : d];

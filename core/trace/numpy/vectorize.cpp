@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "trace/functions.h"
 #include "trace/promote.h"
+#include "trace/refusals.h"
 
 namespace jaxscope::jax::detail {
 
@@ -39,9 +40,8 @@ public:
 
 private:
     [[noreturn]] void refuse() const {
-        throw Error(ErrorCode::BadUsage, "not a valid gufunc signature: " + text_)
-            .at({where_.file, where_.line, 0})
-            .advise("name the dimensions of each argument and result: \"(n,m),(m)->(n)\"");
+        detail::refuse_at(where_, ErrorCode::BadUsage, "not a valid gufunc signature: " + text_,
+                          "name the dimensions of each argument and result: \"(n,m),(m)->(n)\"");
     }
     bool next_is(const char* s) const { return text_.compare(at_, std::char_traits<char>::length(s), s) == 0; }
     void expect(const char* s) {
@@ -74,9 +74,7 @@ private:
 /// Sizes of the dimensions with a name, which have to agree.
 void learn_sizes(std::vector<std::pair<std::string, std::int64_t>>& sizes, const Array& a, const Names& names, bool is_input,
                  const std::string& context, const Where& where) {
-    const auto refuse = [&](const std::string& text) {
-        throw Error(ErrorCode::BadUsage, text + " " + context).at({where.file, where.line, 0});
-    };
+    const auto refuse = [&](const std::string& text) { detail::refuse_at(where, ErrorCode::BadUsage, text + " " + context); };
     const Dims& shape = a.node()->aval->shape;
     if (is_input && shape.size() < names.size())
         refuse(fmt::format("input with shape {} does not have enough dimensions for all core dimensions {}", Shape(shape).str(),
@@ -103,9 +101,10 @@ Vectorization vectorized(const char* signature, const std::vector<Array>& argume
     std::vector<Names> inputs(arguments.size());
     if (signature) std::tie(inputs, out.outputs) = SignatureReader(signature, where).read();
     if (inputs.size() != arguments.size())
-        throw Error(ErrorCode::BadUsage, fmt::format("wrong number of positional arguments: expected {}, got {} {}", inputs.size(),
-                                                     arguments.size(), out.context))
-            .at({where.file, where.line, 0});
+        detail::refuse_at(
+            where, ErrorCode::BadUsage,
+            fmt::format("wrong number of positional arguments: expected {}, got {} {}", inputs.size(), arguments.size(), out.context),
+            "the signature names each argument's dimensions: \"(n,m),(m)->(n)\"");
     std::vector<Dims> shapes;  // of the dimensions in front
     for (std::size_t i = 0; i < arguments.size(); ++i) {
         learn_sizes(out.sizes, arguments[i], inputs[i], true, out.context, where);
@@ -135,9 +134,10 @@ Vectorization vectorized(const char* signature, const std::vector<Array>& argume
 
 void check_outputs(const Vectorization& v, const std::vector<Array>& outputs, const Where& where) {
     if (outputs.size() != v.outputs.size())
-        throw Error(ErrorCode::BadUsage,
-                    fmt::format("wrong number of output arguments: expected {}, got {} {}", v.outputs.size(), outputs.size(), v.context))
-            .at({where.file, where.line, 0});
+        detail::refuse_at(
+            where, ErrorCode::BadUsage,
+            fmt::format("wrong number of output arguments: expected {}, got {} {}", v.outputs.size(), outputs.size(), v.context),
+            "the signature names each result's dimensions behind the arrow");
     auto sizes = v.sizes;
     for (std::size_t i = 0; i < outputs.size(); ++i) learn_sizes(sizes, outputs[i], v.outputs[i], false, v.context, where);
 }

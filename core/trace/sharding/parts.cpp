@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "calls/families.h"
 #include "lax/primitives.h"
+#include "trace/refusals.h"
 #include "trace/sharding/sharded_state.h"
 
 namespace jaxscope::jax {
@@ -107,8 +108,8 @@ Array with_sharding_constraint(const Operand& x, const Parts& partitions) {
     detail::initialise();
     const Array a = numpy::asarray(x);
     if (!detail::Trace::current())
-        throw Error(ErrorCode::BadUsage, "with_sharding_constraint() should only be called inside sharded_jit()")
-            .at({x.where.file, x.where.line, 0});
+        detail::refuse_at(x.where, ErrorCode::BadUsage, "with_sharding_constraint() should only be called inside sharded_jit()",
+                          "call it in a function that sharded_jit runs");
     return detail::bind_primitive(kShardingConstraint, {a}, Params::make({{"partitions", sharding::to_attr(detail::parts_of(partitions))}}),
                                   x.where)[0];
 }

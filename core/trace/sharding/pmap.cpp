@@ -15,6 +15,7 @@
 #include "sharding/one_mesh.h"
 #include "trace/device_calls.h"
 #include "trace/named_axes.h"
+#include "trace/refusals.h"
 #include "trace/sharding/pmap_state.h"
 #include "trace/sharding/sharded_state.h"
 #include "transforms/dce.h"
@@ -371,8 +372,8 @@ PmapHandle::PmapHandle(const PmapOptions& options, const Where& where) : state_(
 }
 PmapHandle::PmapHandle(const FilterPmapOptions& o, bool function_is_argument, const Where& where) : state_(nullptr) {
     if (o.donate != "all" && o.donate != "warn" && o.donate != "none")
-        throw Error(ErrorCode::BadUsage, "`filter_jit(..., donate=...)` must be one of 'all', 'warn', or 'none'")
-            .at({where.file, where.line, 0});
+        detail::refuse_at(where, ErrorCode::BadUsage, "`filter_jit(..., donate=...)` must be one of 'all', 'warn', or 'none'",
+                          "donate = \"none\" keeps all arrays");
     state_ = new PmapState;
     state_->options = {.axis_name = o.axis_name,
                        .in_axes = o.in_axes,

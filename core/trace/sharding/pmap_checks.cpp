@@ -21,16 +21,16 @@ namespace {
 
 constexpr const char* kDefaultAxis = "_internal_pmap_axis_name";
 
-[[noreturn]] void refuse(const std::string& text) { throw Error(ErrorCode::BadUsage, text); }
+[[noreturn]] void refuse_use(const std::string& text) { throw Error(ErrorCode::BadUsage, text); }
 
 void check_static(const PmapState& s, const Call& call) {
     const std::vector<int>& fixed = s.options.static_broadcasted_argnums;
     const std::size_t args = call.static_args.size();
     const auto positional = static_cast<int>(std::count(call.keywords.begin(), call.keywords.end(), nullptr));
     for (const int n : fixed)
-        if (n < 0) refuse(fmt::format("expected static_broadcasted_argnums from 0 on, found {}", n));
+        if (n < 0) refuse_use(fmt::format("expected static_broadcasted_argnums from 0 on, found {}", n));
     if (!fixed.empty() && *std::max_element(fixed.begin(), fixed.end()) >= positional)
-        refuse(
+        refuse_use(
             fmt::format("pmapped function has static_broadcasted_argnums=({}) but was called with only {} positional argument{}. All "
                         "static broadcasted arguments must be passed positionally.",
                         listed(fixed), positional, positional > 1 ? "s" : ""));
@@ -46,7 +46,7 @@ void check_static(const PmapState& s, const Call& call) {
                 .advise(fmt::format("make it static: {{.static_broadcasted_argnums = {{{}}}}}", i));
         if (!is_static || call.leaves_of_arg[i] == 0) continue;
         const PyTreeDef tree = make_tree(call.arguments()).children()[i];
-        refuse(
+        refuse_use(
             fmt::format("Non-hashable static arguments are not supported, as this can lead to unexpected cache-misses. Static argument "
                         "(index {}) of type <class '{}'> for function {} is non-hashable.",
                         i, tree.node()->kind == TreeKind::leaf ? "jaxlib._jax.ArrayImpl" : kind_name(*tree.node()), s.options.name));
@@ -78,9 +78,9 @@ bool is_dynamic(const PmapState& s, const Call& call, std::size_t i) {
             "\n\nWhen some arguments are passed by keyword to the pmapped function, they are not included in the comparison to `in_axes`. "
             "Instead, each argument passed by keyword is mapped over its leading axis. See the description of `in_axes` in the `pmap` "
             "docstring: https://docs.jax.dev/en/latest/_autosummary/jax.pmap.html#jax.pmap";
-    refuse(text +
-           "\n\nCheck that the value of the `in_axes` argument to `pmap` is a tree prefix of the tuple of arguments passed "
-           "positionally to the pmapped function.");
+    refuse_use(text +
+               "\n\nCheck that the value of the `in_axes` argument to `pmap` is a tree prefix of the tuple of arguments passed "
+               "positionally to the pmapped function.");
 }
 
 /// filter_pmap's axes by name, as a tuple; else as they are.
@@ -99,8 +99,8 @@ Axis by_position(const PmapState& s, const Call& call) {
             out[static_cast<std::size_t>(at - names.begin()) - first] = given.items[k];
     }
     if (!unknown.empty())
-        refuse(fmt::format("The following `in_axes` did not correspond to any argument: ({}{})", unknown,
-                           unknown.find("', '") == std::string::npos ? "," : ""));
+        refuse_use(fmt::format("The following `in_axes` did not correspond to any argument: ({}{})", unknown,
+                               unknown.find("', '") == std::string::npos ? "," : ""));
     return Axis(std::move(out));
 }
 
@@ -113,7 +113,7 @@ std::vector<Axis> axes_of_arguments(const PmapState& s, const Call& call) {
         std::vector<Axis> kept;
         for (std::size_t i = 0; i < args; ++i) {
             if (!positional(i)) continue;
-            if (i >= axes.items.size()) refuse("tuple index out of range");
+            if (i >= axes.items.size()) refuse_use("tuple index out of range");
             kept.push_back(axes.items[i]);
         }
         axes = Axis(std::move(kept));
@@ -136,10 +136,10 @@ std::int64_t first_size(const std::vector<Array>& leaves, const std::vector<std:
         const AvalRef a = leaves[i].node()->aval;
         if (!axes[i] || (a->rank() == 0 && a->weak_type)) continue;  // a number of the language has no shape
         const int at = *axes[i] < 0 ? *axes[i] + a->rank() : *axes[i];
-        if (at < 0 || at >= a->rank()) refuse("tuple index out of range");
+        if (at < 0 || at >= a->rank()) refuse_use("tuple index out of range");
         return a->shape[static_cast<std::size_t>(at)];
     }
-    refuse("pmap requires at least one argument with a mapped axis.");
+    refuse_use("pmap requires at least one argument with a mapped axis.");
 }
 
 /// What jit says of arguments that don't fit their shardings.
@@ -150,7 +150,7 @@ void check_shardings(const MappedCall& m) {
         const AvalRef a = m.leaves[i].node()->aval;
         const std::string text = sharding_text(mesh, spec);
         if (spec.dims.size() > a->shape.size())
-            refuse(
+            refuse_use(
                 fmt::format("One of pjit arguments with pytree key path flat_args[{0}] is incompatible with its sharding annotation "
                             "{1}: Sharding {1} is only valid for values of rank at least {2}, but was applied to a value of rank {3}.",
                             i, text, spec.dims.size(), a->rank()));
@@ -171,7 +171,7 @@ void check_divisible(const MappedCall& m) {
         const AvalRef a = m.leaves[i].node()->aval;
         const std::string text = sharding::spec_attr(spec).get_record()->text.str();
         if (spec.dims.size() > a->shape.size())
-            refuse(fmt::format(
+            refuse_use(fmt::format(
                 "shard_map applied to the function '_fun' was given an in_specs entry which is too long to be compatible with the "
                 "corresponding input value from the function:\n\nin_specs[{0}] is {1} which has length {2}, but the passed args[{0}], "
                 "where args[{0}] is the index {0} component of _fun's varargs parameter 'flat_args', has shape {3}, which has rank {4} "
@@ -186,7 +186,7 @@ void check_divisible(const MappedCall& m) {
                 i, long_aval(a), text, d, a->shape[d], m.axis.name.str(), m.axis.size));
     }
     if (wrong.empty()) return;
-    refuse(
+    refuse_use(
         fmt::format("shard_map applied to the function '_fun' was given argument arrays with axis sizes that are not evenly divisible by "
                     "the corresponding mesh axis sizes:\n\nThe mesh given has shape ({},) with corresponding axis names ('{}',).\n\n"
                     "{}{}\n\nArray arguments' axis sizes must be evenly divisible by the mesh axis or axes indicated by the "
@@ -246,7 +246,7 @@ Sym axis_name(const PmapState& s) {
     const auto taken = [&] {
         return std::any_of(pmaps_around().begin(), pmaps_around().end(), [&](const auto& a) { return a.name == Sym(name); });
     };
-    if (taken() && !s.options.axis_name.empty()) refuse(fmt::format("expected an axis name that no pmap around has, found '{}'", name));
+    if (taken() && !s.options.axis_name.empty()) refuse_use(fmt::format("expected an axis name that no pmap around has, found '{}'", name));
     for (int n = 1; taken(); ++n) name = fmt::format("{}_{}", kDefaultAxis, n);
     return Sym(name);
 }
@@ -265,7 +265,7 @@ void check_as_vmap(const Call& call, const PmapState& s, const std::vector<Axis>
 
 MappedCall mapped_call(const PmapState& s, const Call& call) {
     if (s.rules.filter && std::any_of(call.keywords.begin(), call.keywords.end(), [](const char* k) { return k != nullptr; }))
-        refuse("keyword arguments cannot be used with functions wrapped with `filter_pmap`");
+        refuse_use("keyword arguments cannot be used with functions wrapped with `filter_pmap`");
     if (!s.rules.filter) check_static(s, call);
     const std::vector<Axis> axes = axes_of_arguments(s, call);
     if (s.rules.filter) check_as_vmap(call, s, axes);
@@ -290,11 +290,11 @@ MappedCall mapped_call(const PmapState& s, const Call& call) {
     }
     m.size = first_size(m.leaves, m.axes);
     if (s.options.axis_size && s.options.axis_size != m.size)
-        refuse(fmt::format("Specified axis_size {} doesn't match received axis_size {}.", s.options.axis_size, m.size));
+        refuse_use(fmt::format("Specified axis_size {} doesn't match received axis_size {}.", s.options.axis_size, m.size));
     m.outer = pmaps_around();
     m.axis = {axis_name(s), m.outer.empty() ? std::min<std::int64_t>(m.size, device_count()) : m.size};
     if (m.size == 0)
-        refuse(
+        refuse_use(
             fmt::format("One of in_shardings leaf specifications got an empty NamedSharding: NamedSharding(mesh=Mesh(), spec={}) which "
                         "is not allowed.",
                         sharding::spec_attr(mapped_spec(0, m.axis.name)).get_record()->text.str()));
@@ -308,7 +308,7 @@ MappedCall mapped_call(const PmapState& s, const Call& call) {
 
 std::vector<std::optional<int>> result_axes(const PmapState& s, const PyTreeDef& results) {
     const std::optional<std::vector<Axis>> spread = spread_axes(s.options.out_axes, results);
-    if (!spread) refuse(prefix_problem("broadcast_prefix prefix_tree", results, as_tree(s.options.out_axes)));
+    if (!spread) refuse_use(prefix_problem("broadcast_prefix prefix_tree", results, as_tree(s.options.out_axes)));
     std::vector<std::optional<int>> out;
     for (const Axis& a : *spread) out.push_back(a.mapped ? std::optional(a.axis) : std::nullopt);
     return out;
@@ -320,7 +320,7 @@ void check_result_axes(const PmapState& s, const std::vector<std::optional<int>>
     for (const AvalRef a : results) most = std::max(most, a->rank() + 1);
     for (const std::optional<int> a : axes)
         if (a && (*a < -most || *a >= most))
-            refuse("integers in filter_pmap(..., out_axes=...) must correspond to a dimension of the output array");
+            refuse_use("integers in filter_pmap(..., out_axes=...) must correspond to a dimension of the output array");
 }
 
 }  // namespace jaxscope::jax::detail

@@ -56,9 +56,7 @@ namespace {
 PyTreeDef dynamic_tree(const PyTreeDef& all, const std::vector<int>& fixed) {
     return tree_of_arguments(all, [&](std::size_t i) { return !contains(fixed, static_cast<int>(i), all.children().size()); });
 }
-[[noreturn]] void refuse(const ShardedState& s, const std::string& text) {
-    throw Error(ErrorCode::BadUsage, text).at({s.where.file, s.where.line, 0});
-}
+[[noreturn]] void refuse(const ShardedState& s, const std::string& text) { detail::refuse_at(s.where, ErrorCode::BadUsage, text); }
 
 /// JAX's checks of the call itself.
 void check_call(const ShardedState& s, const Call& call) {
@@ -147,10 +145,10 @@ void compile(const ShardedState& s, ShardedEntry& e, const Avals& global_in, con
                      fmt::format("{}", fmt::join(avals, ", ")).c_str());
     }
     if (counts.devices > p.local_devices || counts.local != counts.devices)
-        throw Error(ErrorCode::CannotRun,
-                    fmt::format("expected all {} devices in this process, found {} of them: programs over several processes aren't run yet",
-                                counts.devices, counts.local))
-            .at({s.where.file, s.where.line, 0});
+        detail::refuse_at(
+            s.where, ErrorCode::CannotRun,
+            fmt::format("expected all {} devices in this process, found {} of them: programs over several processes aren't run yet",
+                        counts.devices, counts.local));
     for (const auto* specs : {&e.in, &e.out})
         for (const sharding::Parts& parts : *specs)
             if (counts.devices % sharding::part_count(parts).value_or(1) != 0)

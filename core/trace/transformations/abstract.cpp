@@ -10,6 +10,7 @@
 #include "pytree/tree.h"
 #include "trace/functions.h"
 #include "trace/kept.h"
+#include "trace/refusals.h"
 
 namespace jaxscope::jax {
 
@@ -79,12 +80,12 @@ std::vector<Array> call_converted(Kept& kept, const std::vector<Array>& argument
     for (std::size_t i = hoisted; i < consts.size(); ++i) flat.push_back(make_tree(description(consts[i])));
     for (std::size_t i = consts.size(); i < hoisted && !flat.empty(); ++i) flat.pop_back();
     if (!fits)
-        throw Error(ErrorCode::BadUsage, fmt::format("The inputs to the closure produced by closure_convert must have the same Pytree "
-                                                     "structure as the example arguments passed when closure_convert was called. Expected "
-                                                     "{}, but got {}",
-                                                     s.tree.str(), tuple_of_trees(flat).str()))
-            .at({s.where.file, s.where.line, 0})
-            .advise(fmt::format("call it as g(arguments..., consts), consts being the {} arrays that closure_convert gave", hoisted));
+        detail::refuse_at(s.where, ErrorCode::BadUsage,
+                          fmt::format("The inputs to the closure produced by closure_convert must have the same Pytree "
+                                      "structure as the example arguments passed when closure_convert was called. Expected "
+                                      "{}, but got {}",
+                                      s.tree.str(), tuple_of_trees(flat).str()),
+                          fmt::format("call it as g(arguments..., consts), consts being the {} arrays that closure_convert gave", hoisted));
     std::vector<Array> in;
     std::size_t next = 0;
     for (const Array& c : s.kept) in.push_back(c.has_value() ? c : consts[next++]);

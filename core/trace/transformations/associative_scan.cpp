@@ -9,6 +9,7 @@
 #include "trace/functions.h"
 #include "trace/numpy/array_parts.h"
 #include "trace/promote.h"
+#include "trace/refusals.h"
 
 namespace jaxscope::jax::detail {
 
@@ -84,9 +85,9 @@ std::vector<Array> associative_scan(const Combine& combine, const std::vector<Ar
         same = same && a.ndim() > axis && a.shape(axis) == elements.front().shape(axis);
     }
     if (!same)
-        throw Error(ErrorCode::BadUsage,
-                    fmt::format("Array inputs to associative_scan must have the same first dimension. (saw: [{}])", shapes))
-            .at({where.file, where.line, 0});
+        detail::refuse_at(where, ErrorCode::BadUsage,
+                          fmt::format("Array inputs to associative_scan must have the same first dimension. (saw: [{}])", shapes),
+                          "the first dimension is the one that is scanned along");
     Leaves in = elements;
     const auto turned = [&](Leaves& all) {
         if (o.reverse)

@@ -18,6 +18,7 @@
 #include "pytree/tree.h"
 #include "trace/functions.h"
 #include "trace/kept.h"
+#include "trace/refusals.h"
 #include "trace/regions.h"
 #include "transforms/dce.h"
 #include "transforms/jaxpr_util.h"
@@ -70,12 +71,13 @@ void refuse_keywords(const Call& call, const std::vector<std::size_t>& argnums) 
         last = std::max(last, n);
     }
     if (!named) return;
-    throw Error(ErrorCode::BadUsage,
-                fmt::format("differentiating with respect to argnums={} requires at least {} positional arguments to be passed by the "
-                            "caller, but got only {} positional arguments.",
-                            argnums.size() == 1 ? numbers : "(" + numbers + ")", last + 1,
-                            std::count(call.keywords.begin(), call.keywords.end(), nullptr)))
-        .at({call.where.file, call.where.line, 0});
+    detail::refuse_at(
+        call.where, ErrorCode::BadUsage,
+        fmt::format("differentiating with respect to argnums={} requires at least {} positional arguments to be passed by the "
+                    "caller, but got only {} positional arguments.",
+                    argnums.size() == 1 ? numbers : "(" + numbers + ")", last + 1,
+                    std::count(call.keywords.begin(), call.keywords.end(), nullptr)),
+        "grad<1>(f) differentiates by the second argument: argnums count from 0");
 }
 
 }  // namespace
@@ -83,10 +85,11 @@ void refuse_keywords(const Call& call, const std::vector<std::size_t>& argnums) 
 std::vector<Array> value_and_grad(Call& call, const std::vector<std::size_t>& argnums, bool has_aux, const char* what,
                                   const GradOptions& options) {
     if (options.has_aux && !has_aux)
-        throw Error(ErrorCode::BadUsage, "has_aux: the function must return std::pair(output, aux)")
-            .at({call.where.file, call.where.line, 0});
+        detail::refuse_at(call.where, ErrorCode::BadUsage, "has_aux: the function must return std::pair(output, aux)",
+                          "return {value, whatever else}");
     if (!options.reduce_axes.empty())
-        throw Error(ErrorCode::BadUsage, "reduce_axes argument to grad is deprecated").at({call.where.file, call.where.line, 0});
+        detail::refuse_at(call.where, ErrorCode::BadUsage, "reduce_axes argument to grad is deprecated",
+                          "leave it out; lax::psum sums over a mapped axis");
     refuse_keywords(call, argnums);
     refuse_statics(call, argnums);
     leaves_of(call);
@@ -237,10 +240,11 @@ Linearized linear_transpose_call(Call& call) {
             for (const AvalRef a : avals) text += std::string(text.empty() ? "" : ", ") + "dtype('" + info(a->dtype).name + "')";
             return "[" + text + "]";
         };
-        throw Error(ErrorCode::TypeMismatch,
-                    "linear_transpose only supports [float or complex] -> [float or complex], and integer -> integer functions, but got " +
-                        names(in) + " -> " + names(results) + ".")
-            .at({call.where.file, call.where.line, 0});
+        detail::refuse_at(
+            call.where, ErrorCode::TypeMismatch,
+            "linear_transpose only supports [float or complex] -> [float or complex], and integer -> integer functions, but got " +
+                names(in) + " -> " + names(results) + ".",
+            "give arguments of the types that the function is linear in");
     }
     // What doesn't depend on the arguments is computed now, once: the transposed function takes it as residuals.
     std::vector<bool> unknown(t.traced.consts.size(), false);

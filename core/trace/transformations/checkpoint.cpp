@@ -21,6 +21,7 @@
 #include "trace/kept.h"
 #include "trace/named_axes.h"
 #include "trace/policy.h"
+#include "trace/refusals.h"
 #include "trace/regions.h"
 #include "transforms/residuals.h"
 
@@ -183,10 +184,10 @@ struct CheckpointState final : Kept {
 
 KeptHandle make_trace_cache(const CheckpointOptions& options, const Where& where, const void* function) {
     if (options.concrete)
-        throw Error(ErrorCode::BadUsage,
-                    "The `concrete` option to `jax.checkpoint` was deprecated in JAX v0.8.2, and removed in JAX v0.10.0. In its place "
-                    "please use `static_argnums`; for details refer to https://docs.jax.dev/en/latest/jep/11830-new-remat-checkpoint.html.")
-            .at({where.file, where.line, 0});
+        detail::refuse_at(
+            where, ErrorCode::BadUsage,
+            "The `concrete` option to `jax.checkpoint` was deprecated in JAX v0.8.2, and removed in JAX v0.10.0. In its place "
+            "please use `static_argnums`; for details refer to https://docs.jax.dev/en/latest/jep/11830-new-remat-checkpoint.html.");
     return KeptHandle(new CheckpointState(options, function));
 }
 

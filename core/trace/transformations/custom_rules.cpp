@@ -14,6 +14,7 @@
 #include "lax/ops.h"
 #include "pytree/tree.h"
 #include "trace/functions.h"
+#include "trace/refusals.h"
 #include "transforms/jaxpr_util.h"
 
 namespace jaxscope::jax::detail {
@@ -190,9 +191,9 @@ Avals with_tangents(const Avals& in) {
 
 void no_rule_defined(const char* kind, const RuleOptions& function) {
     const char* name = std::string(kind) == "JVP" ? "jvp" : "vjp";
-    throw Error(ErrorCode::BadUsage, fmt::format("No {} defined for custom_{} function {} using def{}.", kind, name, function.name, name))
-        .at({function.where.file, function.where.line, 0})
-        .advise(fmt::format("call what def{0} gives: auto f = jax::custom_{0}(g).def{0}(...)", name));
+    detail::refuse_at(function.where, ErrorCode::BadUsage,
+                      fmt::format("No {} defined for custom_{} function {} using def{}.", kind, name, function.name, name),
+                      fmt::format("call what def{0} gives: auto f = jax::custom_{0}(g).def{0}(...)", name));
 }
 
 Array zeros_array(const Array& like) {
@@ -205,9 +206,9 @@ Array sum_of_tangents(const Array& x, const Array& y) {
 
 std::vector<Array> custom_jvp(Call& f, Call& rule, const RuleNames& names) {
     if (names.symbolic_zeros)
-        throw Error(ErrorCode::NoRule,
-                    "expected a rule for tangents that are all there, found symbolic_zeros=true, which the C++ front end can't trace yet")
-            .at({f.where.file, f.where.line, 0});
+        detail::refuse_at(
+            f.where, ErrorCode::NoRule,
+            "expected a rule for tangents that are all there, found symbolic_zeros=true, which the C++ front end can't trace yet");
     f.arrange_as_taken();
     const Trace::Resumed now(Trace::waiting_for(leaves_of(f)));
     if (!Trace::current()) return run_directly(f);

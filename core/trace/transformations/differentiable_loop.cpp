@@ -15,6 +15,7 @@
 #include "pytree/tree.h"
 #include "trace/agreement.h"
 #include "trace/functions.h"
+#include "trace/refusals.h"
 #include "transforms/jaxpr_util.h"
 
 namespace jaxscope::jax::detail {
@@ -260,13 +261,13 @@ std::int64_t default_checkpoints(const eqxi::LoopOptions& o, const Where& where)
     std::int64_t n = o.checkpoints;
     if (n == -1) {
         if (o.max_steps < 0)
-            throw Error(ErrorCode::BadUsage,
-                        "Must specify either `max_steps` or `checkpoints` in `equinox.internal.checkpointed_while_loop`.")
-                .at({where.file, where.line, 0});
+            detail::refuse_at(where, ErrorCode::BadUsage,
+                              "Must specify either `max_steps` or `checkpoints` in `equinox.internal.checkpointed_while_loop`.",
+                              "give .max_steps, or .checkpoints");
         n = o.max_steps == 1 ? 1
                              : static_cast<std::int64_t>(std::floor(-1.5 + std::sqrt(2. * static_cast<double>(o.max_steps) + 0.25))) + 1;
     }
-    if (n < 1) throw Error(ErrorCode::BadUsage, "Must have at least one checkpoint").at({where.file, where.line, 0});
+    if (n < 1) detail::refuse_at(where, ErrorCode::BadUsage, "Must have at least one checkpoint", "give .checkpoints = 1 or more");
     return o.max_steps > 0 ? std::min(n, o.max_steps) : n;
 }
 

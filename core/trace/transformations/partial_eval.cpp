@@ -8,6 +8,7 @@
 #include "ir/primitive.h"
 #include "trace/functions.h"
 #include "trace/policy.h"
+#include "trace/refusals.h"
 #include "transforms/dce.h"
 #include "transforms/partial_eval.h"
 #include "transforms/transpose.h"
@@ -38,9 +39,10 @@ JaxprEqn view(const jaxscope::Jaxpr& j, const Eqn& e) {
 std::vector<bool> FlagOrEach::each(std::size_t n, const char* function, const char* what, const char* of, const Where& where) const {
     if (one_) return std::vector<bool>(n, all_);
     if (each_.size() == n) return each_;
-    throw Error(ErrorCode::BadUsage, fmt::format("{}: {} has {} flag{}, the jaxpr has {} {}{}", function, what, each_.size(),
-                                                 each_.size() == 1 ? "" : "s", n, of, n == 1 ? "" : "s"))
-        .at({where.file, where.line, 0});
+    detail::refuse_at(where, ErrorCode::BadUsage,
+                      fmt::format("{}: {} has {} flag{}, the jaxpr has {} {}{}", function, what, each_.size(), each_.size() == 1 ? "" : "s",
+                                  n, of, n == 1 ? "" : "s"),
+                      "give one flag for each");
 }
 
 std::string JaxprEqn::param(const std::string& name) const {

@@ -86,6 +86,7 @@ void activations();
 void lax_functions();
 void mapping();
 void named_axes();
+void further_functions();
 void more_functions();
 void numbers();
 void options_of_nn();

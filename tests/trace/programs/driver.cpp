@@ -9,5 +9,6 @@ int main(int, char** argv) {
     programs::inference();
     programs::further();
     programs::learning();
+    programs::tutorials();
     programs::equinox_loops();
 }

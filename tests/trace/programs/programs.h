@@ -54,6 +54,7 @@ void loops();
 void inference();
 void further();
 void learning();
+void tutorials();
 void equinox_loops();
 
 }  // namespace programs

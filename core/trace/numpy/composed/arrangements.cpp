@@ -108,8 +108,12 @@ Arrays ix_(const Arrays& vectors, Where where) {
     for (std::size_t i = 0; i < vectors.size(); ++i) {
         const Array& v = vectors[i];
         if (v.ndim() != 1)
-            detail::refuse_at(where, fmt::format("Arguments to jax.numpy.ix_ must be 1-dimensional, got shape {}", v.shape().str()));
-        if (v.dtype() == bool_) detail::refuse_at(where, "Boolean arguments to jax.numpy.ix_ are not implemented");
+            detail::refuse_at(where, ErrorCode::TypeMismatch,
+                              fmt::format("Arguments to jax.numpy.ix_ must be 1-dimensional, got shape {}", v.shape().str()),
+                              "jnp::ravel makes a vector");
+        if (v.dtype() == bool_)
+            detail::refuse_at(where, ErrorCode::TypeMismatch, "Boolean arguments to jax.numpy.ix_ are not implemented",
+                              "jnp::flatnonzero(mask, size) gives the positions");
         std::vector<std::int64_t> shape(vectors.size(), 1);
         shape[i] = v.shape(0);
         out.push_back(v.size() == 0 ? jax::lax::full(shape, zeros({}, int32))

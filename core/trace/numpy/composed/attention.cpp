@@ -114,7 +114,7 @@ Array of_rank_four(const Array& a) {
     return lead.empty() ? a : numpy::expand_dims(a, lead);
 }
 void expect(bool holds, const std::string& text, const Where& where) {
-    if (!holds) throw Error(ErrorCode::BadUsage, text).at({where.file, where.line, 0});
+    if (!holds) detail::refuse_at(where, ErrorCode::BadUsage, text);
 }
 void check_attention(const Arrays& v, const AttentionOptions& o, const Where& where) {
     const char* names[] = {"query", "key", "value"};

@@ -72,11 +72,10 @@ std::int64_t upper_part(std::int64_t n, std::int64_t m, std::int64_t k) {
 }
 Arrays positions_of(const Operand& x, std::int64_t size, const Array& fill) {
     if (size < 0)
-        throw Error(ErrorCode::BadUsage,
-                    "The size argument of jnp.nonzero must be statically specified to use jnp.nonzero within JAX "
-                    "transformations.")
-            .at({x.where.file, x.where.line, 0})
-            .advise("say how many there are at most: jnp::nonzero(x, 8)");
+        detail::refuse_at(x.where, ErrorCode::BadUsage,
+                          "The size argument of jnp.nonzero must be statically specified to use jnp.nonzero within JAX "
+                          "transformations.",
+                          "say how many there are at most: jnp::nonzero(x, 8)");
     return detail::in_line(with_fill_value(x, fill), [&](const Arrays& v) { return positions(v[0], size, v.size() > 1 ? v[1] : Array()); });
 }
 
@@ -138,13 +137,13 @@ Arrays diag_indices(std::int64_t n, std::int64_t ndim) { return Arrays(static_ca
 namespace {
 Shape shape_of_matrix(const Operand& x) {
     const Shape shape = detail::in_line({x}, [](const Arrays& v) { return v; }).front().shape();
-    if (shape.size() != 2) detail::refuse_at(x.where, "Only 2-D inputs are accepted");
+    if (shape.size() != 2) detail::refuse_at(x.where, ErrorCode::TypeMismatch, "Only 2-D inputs are accepted");
     return shape;
 }
 /// Of matrices and cubes, as many as all dimensions have.
 std::int64_t diagonal_of(const Operand& x, const char* too_few) {
     const Shape shape = detail::in_line({x}, [](const Arrays& v) { return v; }).front().shape();
-    if (shape.size() < 2) detail::refuse_at(x.where, too_few);
+    if (shape.size() < 2) detail::refuse_at(x.where, ErrorCode::TypeMismatch, too_few);
     for (const std::int64_t n : shape)
         if (n != shape[0]) return -1;
     return shape[0];
@@ -160,7 +159,7 @@ std::pair<Array, Array> triu_indices_from(const Operand& x, std::int64_t k) {
 }
 Arrays diag_indices_from(const Operand& x) {
     const std::int64_t n = diagonal_of(x, "input array must be at least 2-d");
-    if (n < 0) detail::refuse_at(x.where, "All dimensions of input must be of equal length");
+    if (n < 0) detail::refuse_at(x.where, ErrorCode::TypeMismatch, "All dimensions of input must be of equal length");
     return diag_indices(n, Array::of(x.node).ndim());
 }
 Array fill_diagonal(const Operand& x, const Operand& value) {
@@ -198,7 +197,23 @@ Array ends(const Array& a) {
     Array first = expand_dims(least, 0);
     return concatenate({first, expand_dims(most, 0)});
 }
+Array edges_of(const Array& a, std::int64_t bins, const Limits& limits, dtype type) {
+    const Array range = (limits.given ? Array(std::vector<double>{limits.first, limits.second}, {2}) : ends(a)).astype(type);
+    Array alone = ptp(range) == 0;
+    Array below = range[0] - 0.5;
+    Array from = where(alone, below, range[0]);
+    Array alone_too = ptp(range) == 0;
+    Array above = range[1] + 0.5;
+    Array to = where(alone_too, above, range[1]);
+    return linspace(from, to, bins + 1, {.dtype = type});
+}
 }  // namespace
+Array histogram_bin_edges(const Operand& given, std::int64_t bins, const Limits& range) {
+    const auto body = [&](const Arrays& v) {
+        return Arrays{edges_of(v[0], bins, range, static_cast<dtype>(detail::inexact(static_cast<::jaxscope::DType>(v[0].dtype()))))};
+    };
+    return detail::in_line({given}, body).front();
+}
 std::pair<Array, Array> histogram(const Operand& given, std::int64_t bins, const Binning& how) {
     std::vector<Operand> in{given};
     if (how.weights.has_value()) in.emplace_back(how.weights, given.where.file, given.where.line, given.where.function);
@@ -207,15 +222,7 @@ std::pair<Array, Array> histogram(const Operand& given, std::int64_t bins, const
         const Array& a = p[0];
         const Array weights = p.size() > 1 ? p[1] : ones_like(Operand(a));
         if (weights.shape() != a.shape()) detail::refuse("weights should have the same shape as a.");
-        const Array range =
-            how.range.given ? Array(std::vector<double>{how.range.first, how.range.second}, {2}).astype(a.dtype()) : ends(a);
-        Array alone = ptp(range) == 0;
-        Array below = range[0] - 0.5;
-        Array from = where(alone, below, range[0]);
-        Array alone_too = ptp(range) == 0;
-        Array above = range[1] + 0.5;
-        Array to = where(alone_too, above, range[1]);
-        const Array edges = linspace(from, to, bins + 1, {.dtype = a.dtype()});
+        const Array edges = edges_of(a, bins, how.range, a.dtype());
         Array bin = searchsorted(edges, a, "right");
         Array last = a == edges[-1];
         bin = where(last, bins, bin);

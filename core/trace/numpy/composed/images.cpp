@@ -103,7 +103,8 @@ Array filtered(const Array& given, const Shape& shape, Filter filter, const Resi
 Array resize(const Operand& image, const Shape& shape, const char* method, const Resizing& how) {
     const Filter filter = filter_of(method);
     if (filter == Filter::unknown)
-        throw Error(ErrorCode::BadUsage, fmt::format("Unknown resize method \"{}\"", method)).at({image.where.file, image.where.line, 0});
+        detail::refuse_at(image.where, ErrorCode::BadUsage, fmt::format("Unknown resize method \"{}\"", method),
+                          "\"nearest\", \"linear\", \"cubic\", \"lanczos3\" or \"lanczos5\"");
     const std::string key =
         fmt::format("{} {} {} {}", shape.str(), method, static_cast<bool>(how.antialias), how.precision.lhs ? how.precision.lhs : "");
     return detail::composed_one("_resize", key, {image}, [&](const Arrays& v) {

@@ -36,11 +36,11 @@ Array multivariate_normal(const Operand& k, const Operand& mean, const Operand& 
     return detail::composed_one("_multivariate_normal", "", {first, mean, cov}, [&](const Arrays& v) {
         const Array &centre = v[1], &spread = v[2];
         if (centre.ndim() != 1 || spread.ndim() != 2 || spread.shape(0) != spread.shape(1) || spread.shape(0) != centre.shape(0))
-            throw Error(ErrorCode::BadUsage,
-                        fmt::format("multivariate_normal: expected a mean of shape (n,) and a covariance of shape (n, n), "
-                                    "found {} and {}",
-                                    centre.shape().str(), spread.shape().str()))
-                .at({k.where.file, k.where.line, 0});
+            detail::refuse_at(k.where, ErrorCode::BadUsage,
+                              fmt::format("multivariate_normal: expected a mean of shape (n,) and a covariance of shape (n, n), "
+                                          "found {} and {}",
+                                          centre.shape().str(), spread.shape().str()),
+                              "a batch goes through jax::vmap");
         const Array factor = numpy::linalg::cholesky(spread);
         return centre + numpy::matmul(factor, normal(v[0], centre.shape()));
     });
@@ -68,10 +68,11 @@ Array strong(double v) {
 }
 double fan_of(const Shape& shape, Initializer::Fan fan, const Where& where) {
     if (shape.size() < 2)
-        throw Error(ErrorCode::BadUsage, fmt::format("Can't compute input and output sizes of a {}-dimensional weights tensor with default "
-                                                     "in_axis. Must be at least 2D or specify in_axis explicitly.",
-                                                     shape.size()))
-            .at({where.file, where.line, 0});
+        detail::refuse_at(where, ErrorCode::BadUsage,
+                          fmt::format("Can't compute input and output sizes of a {}-dimensional weights tensor with default "
+                                      "in_axis. Must be at least 2D or specify in_axis explicitly.",
+                                      shape.size()),
+                          "initializers like this one are for weights of two dimensions and more");
     double field = 1;
     for (std::size_t d = 0; d + 2 < shape.size(); ++d) field *= static_cast<double>(shape[d]);
     const double in = field * static_cast<double>(shape[shape.size() - 2]), out = field * static_cast<double>(shape[shape.size() - 1]);
@@ -95,7 +96,8 @@ Array scaled(const Array& key, const Shape& shape, const Initializer& i, const W
 }
 Array orthogonal_matrix(const Array& key, const Shape& shape, double scale, const Where& where) {
     if (shape.size() < 2)
-        throw Error(ErrorCode::BadUsage, "orthogonal initializer requires at least a 2D shape").at({where.file, where.line, 0});
+        detail::refuse_at(where, ErrorCode::BadUsage, "orthogonal initializer requires at least a 2D shape",
+                          "initializers like this one are for weights of two dimensions and more");
     std::int64_t rows = 1;
     for (std::size_t d = 0; d + 1 < shape.size(); ++d) rows *= shape[d];
     return strong(scale) * numpy::reshape(random::orthogonal(key, rows, shape[shape.size() - 1]), shape);

@@ -198,10 +198,13 @@ Array detail::lexsort_rows(const Array& keys) {
 namespace jaxscope::jax::lax {
 
 Arrays sort(const Arrays& operands, std::int64_t dimension, std::int64_t num_keys, Flag is_stable, Where where) {
-    const auto refuse_at = [&](const std::string& text) { throw Error(ErrorCode::BadUsage, text).at({where.file, where.line, 0}); };
-    if (operands.empty()) refuse_at("Sort requires at least one operand");
+    if (operands.empty())
+        detail::refuse_at(where, ErrorCode::BadUsage, "Sort requires at least one operand",
+                          "give the arrays in braces: lax::sort({keys, values})");
     if (num_keys < 1 || num_keys > static_cast<std::int64_t>(operands.size()))
-        refuse_at(fmt::format("num_keys={} must be between 1 and len(operand)={}", num_keys, operands.size()));
+        detail::refuse_at(where, ErrorCode::BadUsage,
+                          fmt::format("num_keys={} must be between 1 and len(operand)={}", num_keys, operands.size()),
+                          "num_keys counts the arrays, from the first on, that the order goes by");
     std::vector<Operand> in;
     for (const Array& a : operands) in.emplace_back(a, where.file, where.line, where.function);
     return detail::apply(in, where, [&](::jaxscope::Builder& b, const ::jaxscope::Values& v) {

@@ -131,11 +131,14 @@ bool is_mode(std::string_view name) {
 Array pad(const Operand& x, const std::vector<Width>& widths, const PadMode& mode, const PadOptions& how) {
     const std::string_view name = mode.name;
     if (name == "constant") return pad(x, widths);
-    const auto refuse_at = [&](const std::string& text) { throw Error(ErrorCode::BadUsage, text).at({x.where.file, x.where.line, 0}); };
-    if (!is_mode(name)) refuse_at(fmt::format("Unimplemented padding mode '{}' for np.pad.", name));
+    if (!is_mode(name))
+        detail::refuse_at(x.where, ErrorCode::BadUsage, fmt::format("Unimplemented padding mode '{}' for np.pad.", name),
+                          "\"constant\", \"edge\", \"reflect\", \"symmetric\", \"wrap\" and NumPy's others but functions");
     std::string key = fmt::format("{} {} {}", name, how.reflect_type, how.stat_length);
     for (const Width& w : widths) {
-        if (w.first < 0 || w.second < 0) refuse_at("index can't contain negative values");
+        if (w.first < 0 || w.second < 0)
+            detail::refuse_at(x.where, ErrorCode::BadUsage, "index can't contain negative values",
+                              "slice x to make it smaller: x[{slice(1, -1)}]");
         key += fmt::format(" {} {}", w.first, w.second);
     }
     // JAX's function is given the number of another mode, too.

@@ -9,6 +9,7 @@
 #include <jaxscope/jit.h>
 #include <jaxscope/vectorize.h>
 
+#include "trace/functions.h"
 #include "trace/numpy/composed/composed.h"
 #include "trace/numpy/indexer.h"
 #include "trace/refusals.h"
@@ -18,12 +19,6 @@ namespace jaxscope::jax::numpy {
 
 namespace {
 
-/// Rows put into one array, as jnp.array makes one of a list.
-Array of_rows(const Arrays& list) {
-    Arrays rows;
-    for (const Array& a : list) rows.push_back(jax::lax::expand_dims(a, 0));
-    return jax::lax::concatenate(rows, 0);
-}
 /// What holds where no condition does stands first: for it JAX gives the choice 0.
 std::vector<Piece> from_otherwise(const std::vector<Piece>& pieces, std::size_t conditions) {
     if (pieces.size() != conditions && pieces.size() != conditions + 1)
@@ -57,7 +52,7 @@ Array piecewise(const Operand& x, const Arrays& condlist, const std::vector<Piec
         Arrays constants;
         for (const Piece& p : pieces)
             if (!p.call) constants.push_back(p.constant);
-        return Arrays{jit(chosen, {.name = "_piecewise"}, x.where)(v[0], of_rows(condlist).astype(bool_), constants)};
+        return Arrays{jit(chosen, {.name = "_piecewise"}, x.where)(v[0], detail::of_rows(condlist, x.where).astype(bool_), constants)};
     };
     return detail::in_line({x}, body).front();
 }
@@ -79,7 +74,7 @@ Array choose(const Operand& a, const Arrays& choices, const char* mode) {
         Arrays all{which};
         all.insert(all.end(), choices.begin(), choices.end());
         all = broadcast_arrays(all);
-        const Array table = of_rows(Arrays(all.begin() + 1, all.end()));
+        const Array table = detail::of_rows(Arrays(all.begin() + 1, all.end()), a.where);
         std::vector<Index> at{all[0]};
         for (int d = 0; d < all[0].ndim(); ++d) {
             std::vector<std::int64_t> shape(static_cast<std::size_t>(all[0].ndim()), 1);

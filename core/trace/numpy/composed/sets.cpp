@@ -64,6 +64,7 @@ Sorted sorted_mask(const Array& x, std::int64_t axis, bool equal_nan) {
 struct Wanted {
     bool indices = false, inverse = false, counts = false;
 };
+Array how_many(const Sorted& s) { return sum(s.firsts); }
 /// How many there are, where that isn't said: it has to be known.
 std::int64_t size_of(const Sorted& s, std::int64_t size) {
     if (size >= 0) return size;
@@ -127,6 +128,167 @@ Array union1d(const Operand& x, const Operand& y, const Sized& how) {
         return Arrays{unique(both, {.size = how.size, .fill_value = how.fill_value})};
     };
     return detail::in_line({x, y}, together).front();
+}
+
+Array unique_values(const Operand& x, const Sized& how) { return unique_with(x, distinct(how), {}).values; }
+
+// ---- In both, in the first alone, in one alone
+
+namespace {
+Arrays of_rows_alone(const Arrays& given) {
+    Arrays v = detail::arrays_of_one_type(given);
+    const Array first = ravel(v[0]);
+    return {first, ravel(v[1])};
+}
+/// The numbers of both, each once of either, one after the other; how many each has.
+struct Together {
+    Array values, first, second;
+};
+Together unique_of_both(const Arrays& v, const Array& fill) {
+    const auto once = [&](const Array& a) {
+        const Sorted s = sorted_mask(a, 0, true);
+        const Array at = nonzero(s.firsts, a.size())[0];
+        Array values = s.values.size() ? s.values[{at}] : s.values;
+        if (fill.has_value()) {
+            values = with_fill(values, s, a.size(), fill);
+            (void)s.order[{at}];  // JAX asks for the positions as well
+        }
+        return Together{values, how_many(s), {}};
+    };
+    const Together a = once(v[0]), b = once(v[1]);
+    Array out = zeros(v[0].size() + v[1].size(), v[0].dtype());
+    out = jax::lax::dynamic_update_slice(out, a.values, {Array(0)});
+    out = jax::lax::dynamic_update_slice(out, b.values, {a.first});
+    return {out, a.first, b.first};
+}
+/// Those that `mask` chooses, `size` of them.
+Array chosen(const Array& sorted, const Array& mask, std::int64_t size, const Array& fill) {
+    const Array count = sum(mask);
+    Array values;
+    if (sorted.size()) {
+        const Array at = nonzero(mask, size, sorted.size())[0];
+        values = sorted.at({at}).get({.mode = "fill", .fill_value = 0});
+    } else {
+        values = zeros(size, sorted.dtype());
+    }
+    const auto otherwise = [&](const Array& v, const Array& other) {
+        const Array there = arange(size) < count;
+        return where(there, v, other);
+    };
+    if (fill.has_value()) return otherwise(values, fill);
+    const auto beside = [&](Array (*extreme)(const Operand&, const Extremum&)) {
+        const Array there = arange(size) < count;
+        values = where(there, values, extreme(values, {}));
+    };
+    beside(max);
+    beside(min);
+    return values;
+}
+Array neighbours_differ(const Array& a) {
+    const Array later = a[{slice(1, none)}];
+    return later != a[{slice(none, -1)}];
+}
+Array neighbours_agree(const Array& a) {
+    const Array later = a[{slice(1, none)}];
+    return later == a[{slice(none, -1)}];
+}
+std::string key_of(const SetOptions& how) {
+    return fmt::format("{} {} {}", static_cast<bool>(how.assume_unique), how.size,
+                       how.fill_value.has_value() ? how.fill_value.str() : "none");
+}
+Array intersection_of_size(const Arrays& in, const SetOptions& how) {
+    return composed_one("_intersect1d_size", key_of(how), {in[0], in[1]}, [&](const Arrays& v) {
+        Array sorted, mask;
+        if (how.assume_unique) {
+            (void)arange(v[0].size()), (void)arange(v[1].size());
+            const Array both = concatenate({v[0], v[1]});
+            sorted = jax::lax::sort({both, arange(both.size())}, -1, 1)[0];
+            mask = ones(both.size(), bool_);
+        } else {
+            const Together t = unique_of_both(v, Array(0));
+            const Array numbers = arange(t.values.size());
+            mask = numbers < t.first + t.second;
+            const Array beyond = ~mask;
+            sorted = jax::lax::sort({beyond, t.values, arange(t.values.size())}, -1, 2)[1];
+        }
+        const Array agree = neighbours_agree(sorted);
+        return chosen(sorted, agree & mask[{slice(1, none)}], how.size, how.fill_value);
+    });
+}
+Array truth(bool v) { return ravel(Operand(v)); }
+Array difference_of_size(const Arrays& given, const SetOptions& how) {
+    std::vector<Operand> in{given[0], given[1]};
+    if (how.fill_value.has_value()) in.emplace_back(how.fill_value);
+    return composed_one("_setxor1d_size", fmt::format("{} {}", static_cast<bool>(how.assume_unique), how.size), in, [&](const Arrays& v) {
+        Array sorted, flag;
+        if (how.assume_unique) {
+            const Array both = concatenate({v[0], v[1]});
+            (void)both;
+            sorted = sort(concatenate({v[0], v[1]}));
+            const Array differ = neighbours_differ(sorted), first = truth(true), middle = ravel(differ);
+            flag = concatenate({first, middle, truth(true)});
+        } else {
+            const Together t = unique_of_both(v, {});
+            const Array count = t.first + t.second, numbers = arange(t.values.size() + 1);
+            const Array mask = numbers < count + 1;
+            const Array beyond = ~mask[{slice(1, none)}];
+            sorted = jax::lax::sort({beyond, t.values}, -1, 2)[1];
+            const Array differ = neighbours_differ(sorted), first = truth(true), middle = ravel(differ);
+            const Array edges = concatenate({first, middle, truth(false)});
+            flag = mask & edges.at({count}).set(true);
+        }
+        const Array behind = flag[{slice(1, none)}];
+        return chosen(sorted, behind & flag[{slice(none, -1)}], how.size, v.size() > 2 ? v[2] : Array());
+    });
+}
+}  // namespace
+Array intersect1d(const Operand& x, const Operand& y, const SetOptions& how) {
+    const auto body = [&](const Arrays& given) {
+        Arrays v = of_rows_alone(given);
+        if (how.size >= 0) return Arrays{intersection_of_size(v, how)};
+        if (!how.assume_unique) v = {unique(v[0]), unique(v[1])};
+        const Arrays sorted = detail::composed("_intersect1d_sorted_mask", "", {v[0], v[1]}, [](const Arrays& w) {
+            const Array both = sort(concatenate({w[0], w[1]}));
+            return Arrays{both, neighbours_agree(both)};
+        });
+        const Array earlier = sorted[0][{slice(none, -1)}];
+        return Arrays{earlier[{sorted[1]}]};
+    };
+    return detail::in_line({x, y}, body).front();
+}
+Array setdiff1d(const Operand& x, const Operand& y, const SetOptions& how) {
+    const auto body = [&](const Arrays& v) {
+        Array first = ravel(v[0]);
+        const Array second = ravel(v[1]), fill = how.fill_value.has_value() ? how.fill_value : Array(0);
+        if (first.size() == 0) return Arrays{full(std::max<std::int64_t>(how.size, 0), fill, first.dtype())};
+        if (!how.assume_unique) first = how.size < 0 ? unique(first) : unique(first, {.size = how.size ? first.size() : 0});
+        Array mask = isin(first, second, {.assume_unique = how.assume_unique, .invert = true});
+        if (how.size < 0) return Arrays{first[{mask}]};
+        if (!how.assume_unique) {
+            const Array same = first == first[{0}];
+            const Array count = first.size() + 1 - sum(same);
+            const Array there = arange(first.size()) < count;
+            mask = where(there, mask, false);
+        }
+        const Array counted = arange(how.size) < sum(mask);
+        const Array found = first[{where(mask, {.size = how.size})[0]}];
+        return Arrays{where(counted, found, full({}, fill, first.dtype()))};
+    };
+    return detail::in_line({x, y}, body).front();
+}
+Array setxor1d(const Operand& x, const Operand& y, const SetOptions& how) {
+    const auto body = [&](const Arrays& given) {
+        Arrays v = of_rows_alone(given);
+        if (how.size >= 0) return Arrays{difference_of_size(v, how)};
+        if (!how.assume_unique) v = {unique(v[0]), unique(v[1])};
+        Array both = concatenate({v[0], v[1]});
+        if (both.size() == 0) return Arrays{both};
+        both = sort(both);
+        const Array edges = concatenate({full(1, true), neighbours_differ(both), full(1, true)});
+        const Array behind = edges[{slice(1, none)}];
+        return Arrays{both[{behind & edges[{slice(none, -1)}]}]};
+    };
+    return detail::in_line({x, y}, body).front();
 }
 
 // ---- put_along_axis

@@ -19,9 +19,7 @@ using ::jaxscope::Values;
 
 namespace {
 
-[[noreturn]] void refusal_at(const Where& where, const std::string& text) {
-    throw Error(ErrorCode::BadUsage, text).at({where.file, where.line, 0});
-}
+[[noreturn]] void refusal_at(const Where& where, const std::string& text) { detail::refuse_at(where, ErrorCode::BadUsage, text); }
 bool has_fractions(const Array& a) { return is_inexact(static_cast<::jaxscope::DType>(a.dtype())); }
 Array number_like(const Array& a, double v) {
     return detail::made(Where("", 0, ""),

@@ -29,9 +29,6 @@ using D = ::jaxscope::DType;
 
 namespace {
 
-[[noreturn]] void refuse_at(const Where& where, const std::string& text) {
-    throw Error(ErrorCode::BadUsage, text).at({where.file, where.line, 0});
-}
 std::vector<Operand> operands_of(const Arrays& arrays, const Where& where) {
     std::vector<Operand> in;
     for (const Array& a : arrays) in.emplace_back(a, where.file, where.line, where.function);
@@ -100,7 +97,9 @@ Array cross(const Operand& x, const Operand& y) {
     return composed_one("cross", "", {x, y}, [&](const Arrays& v) {
         const auto size = [](const Array& a) { return a.ndim() ? a.shape(-1) : 0; };
         for (const Array& a : v)
-            if (size(a) != 2 && size(a) != 3) refuse_at(x.where, "Dimension must be either 2 or 3 for cross product");
+            if (size(a) != 2 && size(a) != 3)
+                detail::refuse_at(x.where, ErrorCode::BadUsage, "Dimension must be either 2 or 3 for cross product",
+                                  "cross products are of vectors of 2 or 3 numbers along the last axis");
         const auto at = [](const Array& a, int i) { return a[{ellipsis, i}]; };
         if (size(v[0]) == 2 && size(v[1]) == 2) {
             Array left = at(v[0], 0) * at(v[1], 1);
@@ -137,7 +136,8 @@ Array column_stack(const Arrays& parts, Where where) {
 Arrays meshgrid(const Arrays& axes, const char* indexing, Where where) {
     const bool swapped = std::string_view(indexing) == "xy";
     if (!swapped && std::string_view(indexing) != "ij")
-        refuse_at(where, fmt::format("Valid values for indexing are 'xy' and 'ij', got {}", indexing));
+        detail::refuse_at(where, ErrorCode::BadUsage, fmt::format("Valid values for indexing are 'xy' and 'ij', got {}", indexing),
+                          "\"xy\" for x before y as in pictures, \"ij\" for rows before columns");
     std::vector<std::size_t> order;
     for (std::size_t i = 0; i < axes.size(); ++i) order.push_back(i);
     if (swapped && axes.size() >= 2) std::swap(order[0], order[1]);
@@ -169,9 +169,11 @@ Arrays broadcast_arrays(const Arrays& arrays, Where where) {
 }
 Array select(const Arrays& conditions, const Arrays& choices, const Operand& otherwise) {
     if (conditions.size() != choices.size())
-        refuse_at(otherwise.where,
-                  fmt::format("condlist must have length equal to choicelist ({} vs {})", conditions.size(), choices.size()));
-    if (conditions.empty()) refuse_at(otherwise.where, "condlist must be non-empty");
+        detail::refuse_at(otherwise.where, ErrorCode::BadUsage,
+                          fmt::format("condlist must have length equal to choicelist ({} vs {})", conditions.size(), choices.size()));
+    if (conditions.empty())
+        detail::refuse_at(otherwise.where, ErrorCode::BadUsage, "condlist must be non-empty",
+                          "give at least one condition, with a choice for each");
     const Where& where = otherwise.where;
     std::vector<Operand> in = operands_of(conditions, where);
     for (const Operand& c : operands_of(choices, where)) in.push_back(c);
@@ -206,13 +208,17 @@ Array float_power(const Operand& x, const Operand& y) {
     };
     return detail::in_line({x, y}, power).front();
 }
+namespace {
+/// jnp.vectorize(jnp.matmul, signature=...)
+Array mapped_product(const Array& x, const Array& y, const char* signature) {
+    return vectorize([](const Array& a, const Array& b) { return matmul(a, b); }, signature)(x, y);
+}
+}  // namespace
 Array matvec(const Operand& x, const Operand& v) {
-    const auto product = [](const Array& a, const Array& b) { return matmul(a, b); };
-    return composed_one("matvec", "", {x, v}, [&](const Arrays& in) { return vectorize(product, "(n,m),(m)->(n)")(in[0], in[1]); });
+    return composed_one("matvec", "", {x, v}, [](const Arrays& in) { return mapped_product(in[0], in[1], "(n,m),(m)->(n)"); });
 }
 Array vecmat(const Operand& v, const Operand& x) {
-    const auto product = [](const Array& a, const Array& b) { return matmul(a, b); };
-    return composed_one("vecmat", "", {v, x}, [&](const Arrays& in) { return vectorize(product, "(n),(n,m)->(m)")(conj(in[0]), in[1]); });
+    return composed_one("vecmat", "", {v, x}, [](const Arrays& in) { return mapped_product(conj(in[0]), in[1], "(n),(n,m)->(m)"); });
 }
 
 }  // namespace jaxscope::jax::numpy

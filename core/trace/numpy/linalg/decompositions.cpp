@@ -14,6 +14,7 @@
 #include "trace/numpy/array_parts.h"
 #include "trace/numpy/linalg/matrices.h"
 #include "trace/promote.h"
+#include "trace/refusals.h"
 
 namespace jaxscope::jax::numpy {
 
@@ -72,7 +73,8 @@ Array cholesky(const Operand& a, const CholeskyOptions& o) {
 Qr qr(const Operand& a, const char* mode) {
     const std::string_view m = mode;
     if (m != "reduced" && m != "complete")
-        throw Error(ErrorCode::BadUsage, fmt::format("Unsupported QR decomposition mode '{}'", mode)).at({a.where.file, a.where.line, 0});
+        detail::refuse_at(a.where, ErrorCode::BadUsage, fmt::format("Unsupported QR decomposition mode '{}'", mode),
+                          "\"reduced\" or \"complete\"");
     expect_matrix(asarray(a), "qr", a.where);
     const auto f = [full = m == "complete"](const Array& x) {
         const std::vector<Array> v = decomposed(x, kQr, make_params(QrParams{.full_matrices = full}));
@@ -101,8 +103,8 @@ Array svdvals(const Operand& a) {
 namespace {
 bool lower_of(char uplo, const Where& where) {
     if (uplo != 'L' && uplo != 'U')
-        throw Error(ErrorCode::BadUsage, fmt::format("UPLO must be one of None, 'L', or 'U', got {}", uplo))
-            .at({where.file, where.line, 0});
+        detail::refuse_at(where, ErrorCode::BadUsage, fmt::format("UPLO must be one of None, 'L', or 'U', got {}", uplo),
+                          "which triangle of the matrix is read");
     return uplo == 'L';
 }
 }  // namespace

@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "lax/primitives.h"
 #include "trace/numpy/linalg/matrices.h"
+#include "trace/refusals.h"
 
 namespace jaxscope::jax::scipy::linalg {
 
@@ -22,9 +23,8 @@ Lu lu(const Operand& a) {
     const auto decomposed = [where = a.where](const Array& given) {
         const Array x = numpy::matrices::inexact_of(given);
         if (x.ndim() != 2)
-            throw Error(ErrorCode::BadUsage, "lu: expected a matrix, found an array of shape " + x.shape().str())
-                .at({where.file, where.line, 0})
-                .advise("batches go through jax::vmap");
+            detail::refuse_at(where, ErrorCode::BadUsage, "lu: expected a matrix, found an array of shape " + x.shape().str(),
+                              "batches go through jax::vmap");
         const std::int64_t m = x.shape(0), n = x.shape(1), k = std::min(m, n);
         const std::vector<Array> factors = detail::bind_primitive(kLu, {x}, {}, where);
         const Array& permutation = factors[2];
@@ -94,8 +94,8 @@ namespace {
 Array expm_of(const Array& given, const Exponential& how, const Where& where) {
     const Array a = numpy::matrices::inexact_of(given);
     if (a.ndim() < 2 || a.shape(-1) != a.shape(-2))
-        throw Error(ErrorCode::BadUsage, "Expected A to be a (batched) square matrix, got A.shape=" + a.shape().str() + ".")
-            .at({where.file, where.line, 0});
+        detail::refuse_at(where, ErrorCode::BadUsage, "Expected A to be a (batched) square matrix, got A.shape=" + a.shape().str() + ".",
+                          "the exponential is of square matrices");
     if (a.ndim() > 2)
         return nu::vectorize(
             [&](const Array& each) {

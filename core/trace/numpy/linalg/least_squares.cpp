@@ -206,16 +206,19 @@ std::string shapes_of(const Arrays& arrays) {
 }  // namespace
 Array multi_dot(const Arrays& arrays, const ProductOptions& how, Where where) {
     const detail::InUsersLine line(where);
-    const auto refuse_at = [&](const std::string& text) { throw Error(ErrorCode::BadUsage, text).at({where.file, where.line, 0}); };
-    if (arrays.size() < 2) refuse_at(fmt::format("multi_dot requires at least two arrays; got len(arrays)={}", arrays.size()));
+    if (arrays.size() < 2)
+        detail::refuse_at(where, ErrorCode::BadUsage,
+                          fmt::format("multi_dot requires at least two arrays; got len(arrays)={}", arrays.size()),
+                          "of two arrays jnp::matmul does the same");
     std::string names, result;
     for (std::size_t k = 0; k < arrays.size(); ++k) {
         const bool edge = k == 0 || k + 1 == arrays.size();
         if (arrays[k].ndim() != 2 && !(edge && arrays[k].ndim() == 1))
-            refuse_at(
+            detail::refuse_at(
+                where, ErrorCode::BadUsage,
                 "multi_dot: input arrays must all be two-dimensional, except for the first and last array which may be 1 or 2 "
                 "dimensional. Got array shapes [" +
-                shapes_of(arrays) + "]");
+                    shapes_of(arrays) + "]");
         const char row = static_cast<char>('a' + k), column = static_cast<char>(row + 1);
         if (k) names += ',';
         if (k || arrays[k].ndim() == 2) names += row;

@@ -31,13 +31,15 @@ namespace matrices {
 
 void expect_square(const Array& a, const char* function, const Where& where) {
     if (a.ndim() < 2 || a.shape(-1) != a.shape(-2))
-        throw Error(ErrorCode::BadUsage, fmt::format("Argument to {} must have shape [..., n, n], got {}.", function, a.shape().str()))
-            .at({where.file, where.line, 0});
+        detail::refuse_at(where, ErrorCode::BadUsage,
+                          fmt::format("Argument to {} must have shape [..., n, n], got {}.", function, a.shape().str()),
+                          "pinv and lstsq are for other shapes");
 }
 void expect_matrix(const Array& a, const char* function, const Where& where) {
     if (a.ndim() < 2)
-        throw Error(ErrorCode::BadUsage, fmt::format("{}: expected an array of at least two dimensions, found {}", function, a.aval()))
-            .at({where.file, where.line, 0});
+        detail::refuse_at(where, ErrorCode::BadUsage,
+                          fmt::format("{}: expected an array of at least two dimensions, found {}", function, a.aval()),
+                          "x[{jax::none}] makes a matrix of one row");
 }
 Dims swapped_last(std::size_t rank) {
     Dims order;

@@ -18,6 +18,7 @@
 #include "trace/functions.h"
 #include "trace/numpy/linalg/matrices.h"
 #include "trace/promote.h"
+#include "trace/refusals.h"
 
 namespace jaxscope::jax::numpy {
 
@@ -81,7 +82,7 @@ Array solve_vector(const Array& a, const Array& lu, const Array& order, const Ar
     const Operand in[] = {a, lu, order, b};
     return apply(in, Where("", 0, ""),
                  [&](Builder& out, const Values& v) {
-                     return Values{::jaxscope::linear_solve(out, functions, {Values{v[0]}, {v[0]}, {v[1], v[2]}, {v[1], v[2]}}, v[3])};
+                     return ::jaxscope::linear_solve(out, functions, {Values{v[0]}, {v[0]}, {v[1], v[2]}, {v[1], v[2]}}, {v[3]});
                  })
         .front();
 }
@@ -112,8 +113,9 @@ Array solve(const Operand& a, const Operand& b) {
         expect_square(v[0], "solve", where);
         const Array &m = v[0], &r = v[1];
         if (r.ndim() == 0 || (r.ndim() > 1 && r.ndim() > m.ndim()) || r.shape(r.ndim() == 1 ? 0 : -2) != m.shape(-1))
-            throw Error(ErrorCode::BadUsage, fmt::format("Invalid shapes for solve: {}, {}.", m.shape().str(), r.shape().str()))
-                .at({where.file, where.line, 0});
+            detail::refuse_at(where, ErrorCode::BadUsage,
+                              fmt::format("Invalid shapes for solve: {}, {}.", m.shape().str(), r.shape().str()),
+                              "the right side has as many rows as the matrix: x.T() or jnp::reshape");
         return solve_matrix(m, r);
     };
     const Operand in[] = {a, b};

@@ -14,6 +14,7 @@
 #include "trace/numpy/composed/composed.h"
 #include "trace/numpy/linalg/matrices.h"
 #include "trace/promote.h"
+#include "trace/refusals.h"
 
 namespace jaxscope::jax::scipy::linalg {
 
@@ -39,8 +40,9 @@ void check_system(const Operand& a, const Arrays& v, const char* name) {
     numpy::matrices::expect_square(v[0], name, a.where);
     const bool fits = v[1].ndim() >= 1 && v[1].ndim() <= v[0].ndim() && v[1].shape(v[1].ndim() == 1 ? 0 : -2) == v[0].shape(-1);
     if (!fits)
-        throw Error(ErrorCode::BadUsage, fmt::format("Invalid shapes for {}: {}, {}.", name, v[0].shape().str(), v[1].shape().str()))
-            .at({a.where.file, a.where.line, 0});
+        detail::refuse_at(a.where, ErrorCode::BadUsage,
+                          fmt::format("Invalid shapes for {}: {}, {}.", name, v[0].shape().str(), v[1].shape().str()),
+                          "the right side has as many rows as the matrix: x.T() or jnp::reshape");
 }
 /// Of a vector or of columns; batches, if there are any, go through at once.
 Array solved(const Array& a, const Array& b, bool lower, bool unit, bool transposed) {
@@ -59,8 +61,9 @@ Array cholesky(const Operand& a, bool lower) {
         if (given.shape(-1) != given.shape(-2)) {
             std::vector<std::int64_t> read = given.shape().vector();  // which is transposed where the upper factor is asked for
             if (!lower) std::swap(read[read.size() - 1], read[read.size() - 2]);
-            throw Error(ErrorCode::BadUsage, "The input to cholesky must be a square matrix. Got shape " + Shape(read).str() + ".")
-                .at({a.where.file, a.where.line, 0});
+            detail::refuse_at(a.where, ErrorCode::BadUsage,
+                              "The input to cholesky must be a square matrix. Got shape " + Shape(read).str() + ".",
+                              "multiply a matrix with its own transpose first");
         }
         return detail::apply1({Operand(given)}, [&](Builder& b, const Values& w) {
             const Dims swapped = numpy::matrices::swapped_last(b.aval(w[0])->shape.size()), shape = b.aval(w[0])->shape;
@@ -98,13 +101,14 @@ Array solve_triangular(const Operand& a, const Operand& b, const TriangularOptio
                         });
 }
 Array block_diag(const Arrays& blocks, Where where) {
-    if (blocks.empty()) throw Error(ErrorCode::BadUsage, "block_diag: expected at least one block").at({where.file, where.line, 0});
+    if (blocks.empty())
+        detail::refuse_at(where, ErrorCode::BadUsage, "block_diag: expected at least one block", "give the blocks in braces");
     const detail::InUsersLine line(where);
     std::int64_t width = 0, column = 0;
     for (const Array& a : blocks) {
         if (a.ndim() != 2)
-            throw Error(ErrorCode::BadUsage, "block_diag: expected matrices, found an array of shape " + a.shape().str())
-                .at({where.file, where.line, 0});
+            detail::refuse_at(where, ErrorCode::BadUsage, "block_diag: expected matrices, found an array of shape " + a.shape().str(),
+                              "jnp::atleast_2d makes them of vectors");
         width += a.shape(1);
     }
     Arrays rows;
