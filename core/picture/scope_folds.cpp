@@ -75,6 +75,20 @@ Sym run_label(const Jaxpr& jaxpr, const std::vector<Scope>& scopes, const Scope&
     return Sym(names.size() > kMostNames ? text + ", \u2026" : text);
 }
 
+/// Puts children [first, stop) of a scope, of which `all` are its own, into a group; what stands for that among the children.
+std::uint32_t add_group(std::vector<Scope>& scopes, std::uint32_t parent, const std::vector<std::uint32_t>& all, std::size_t first,
+                        std::size_t stop, Sym label) {
+    scopes.push_back({.label = label,
+                      .run = false,
+                      .made = true,
+                      .library = false,
+                      .begin = begin_of(scopes, all[first]),
+                      .end = stop < all.size() ? begin_of(scopes, all[stop]) : scopes[parent].end,
+                      .parent = parent,
+                      .children = {all.begin() + static_cast<std::ptrdiff_t>(first), all.begin() + static_cast<std::ptrdiff_t>(stop)}});
+    return Scope::kScopeChild | static_cast<std::uint32_t>(scopes.size() - 1);
+}
+
 /// Puts runs of a scope's children into scopes of their own. `length`: of the run that begins at a child, 0: none; `label`: of such a run.
 template <class Length, class Label>
 void fold_runs(std::vector<Scope>& scopes, const Length& length, const Label& label) {
@@ -88,18 +102,7 @@ void fold_runs(std::vector<Scope>& scopes, const Length& length, const Label& la
                 kept.push_back(all[k++]);
                 continue;
             }
-            Scope fold{.label = label(all[k], run),
-                       .run = false,
-                       .made = true,
-                       .library = false,
-                       .begin = begin_of(scopes, all[k]),
-                       .end = 0,
-                       .parent = s,
-                       .children = {}};
-            fold.end = k + run < all.size() ? begin_of(scopes, all[k + run]) : scopes[s].end;
-            fold.children.assign(all.begin() + static_cast<std::ptrdiff_t>(k), all.begin() + static_cast<std::ptrdiff_t>(k + run));
-            kept.push_back(Scope::kScopeChild | static_cast<std::uint32_t>(scopes.size()));
-            scopes.push_back(std::move(fold));
+            kept.push_back(add_group(scopes, s, all, k, k + run, label(all[k], run)));
             k += run;
         }
         scopes[s].children = std::move(kept);
@@ -156,18 +159,8 @@ void put_names_together(std::vector<Scope>& scopes, const Jaxpr& jaxpr, std::uin
             k = stop;
             continue;
         }
-        const std::uint32_t begin = begin_of(scopes, all[k]), end = end_of(stop - 1);
-        Scope group{.label = Sym(named ? names[k] : line_or_count(jaxpr, begin, end)),
-                    .run = false,
-                    .made = true,
-                    .library = false,
-                    .begin = begin,
-                    .end = end,
-                    .parent = s,
-                    .children = {}};
-        group.children.assign(all.begin() + static_cast<std::ptrdiff_t>(k), all.begin() + static_cast<std::ptrdiff_t>(stop));
-        kept.push_back(Scope::kScopeChild | static_cast<std::uint32_t>(scopes.size()));
-        scopes.push_back(std::move(group));
+        const Sym label(named ? names[k] : line_or_count(jaxpr, begin_of(scopes, all[k]), end_of(stop - 1)));
+        kept.push_back(add_group(scopes, s, all, k, stop, label));
         k = stop;
     }
     if (kept.size() > 1) scopes[s].children = std::move(kept);
@@ -281,19 +274,9 @@ void split_crowded(std::vector<Scope>& scopes, const Jaxpr& jaxpr, std::uint32_t
                 runs.push_back(all[k]);
                 continue;
             }
-            Scope run{.label = {},
-                      .run = true,
-                      .made = true,
-                      .library = false,
-                      .begin = begin_of(scopes, all[k]),
-                      .end = 0,
-                      .parent = s,
-                      .children = {}};
-            run.end = stop < count ? begin_of(scopes, all[stop]) : scopes[s].end;
-            run.children.assign(all.begin() + k, all.begin() + stop);
-            run.label = run_label(jaxpr, scopes, scopes[s], run);
-            runs.push_back(Scope::kScopeChild | static_cast<std::uint32_t>(scopes.size()));
-            scopes.push_back(std::move(run));
+            runs.push_back(add_group(scopes, s, all, k, stop, {}));
+            scopes.back().run = true;
+            scopes.back().label = run_label(jaxpr, scopes, scopes[s], scopes.back());
         }
         scopes[s].children = std::move(runs);
     }

@@ -52,8 +52,14 @@ const char* refused_in(std::span<const ArrayPtr> arrays) {
         if (const char* what = refused_in(*a)) return what;
     return nullptr;
 }
-/// While values are looked at, what looks at them isn't.
 thread_local bool looking = false;
+/// While values are looked at, what looks at them isn't.
+struct Looking {
+    Looking() { looking = true; }
+    ~Looking() { looking = false; }
+    Looking(const Looking&) = delete;
+    Looking& operator=(const Looking&) = delete;
+};
 
 JaxprPtr alone(const ::jaxscope::Jaxpr& j, const Eqn& e) {
     JaxprBuilder b;
@@ -89,17 +95,13 @@ std::vector<ArrayPtr> run_checked(const JaxprPtr& open, std::span<const ArrayPtr
             all.push_back(value_of(a));
             if (a.is_var()) operands.push_back(all.back());
         }
-        looking = true;
         std::vector<ArrayPtr> out;
         const char* what = nullptr;
-        try {
+        {
+            const Looking here;
             out = run_jaxpr(alone(j, e), operands);
             what = refused_in(out);
-        } catch (...) {
-            looking = false;
-            throw;
         }
-        looking = false;
         if (what) {
             if (const Attr::JaxprRef* body = called(e)) run_checked(body->jaxpr, all);
             refuse(e, what);
@@ -111,9 +113,11 @@ std::vector<ArrayPtr> run_checked(const JaxprPtr& open, std::span<const ArrayPtr
     return out;
 }
 void check_results(const JaxprPtr& closed, std::span<const ArrayPtr> in, std::span<const ArrayPtr> results, const std::string& function) {
-    looking = true;
-    const char* what = refused_in(results);
-    looking = false;
+    const char* what = nullptr;
+    {
+        const Looking here;
+        what = refused_in(results);
+    }
     if (!what) return;
     run_checked(closed, in);
     throw Error(

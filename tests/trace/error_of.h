@@ -13,3 +13,15 @@ std::string error_of(F f) {
     }
     return "no error";
 }
+
+/// "LINE" where the error that `f` throws stands in `file`, the test's own; else its place and text.
+template <class F>
+std::string place_of_error(const char* file, F f) {
+    try {
+        f();
+    } catch (const jaxscope::Error& e) {
+        if (e.loc.file.find(file) == std::string::npos) return "'" + e.loc.file + "': " + e.what();
+        return std::to_string(e.loc.line);
+    }
+    return "no error";
+}

@@ -16,18 +16,7 @@ namespace jnp = jax::numpy;
 namespace lax = jax::lax;
 using jax::Array;
 
-/// "LINE" where the error stands in this file, else its place.
-template <class F>
-std::string place_of_error(F f) {
-    try {
-        f();
-    } catch (const jaxscope::Error& e) {
-        if (e.loc.file.find("error_places_test.cpp") == std::string::npos) return "'" + e.loc.file + "': " + e.what();
-        return std::to_string(e.loc.line);
-    }
-    return "no error";
-}
-#define STANDS_HERE(...) EXPECT_EQ(place_of_error([&] { __VA_ARGS__; }), std::to_string(__LINE__))
+#define STANDS_HERE(...) EXPECT_EQ(place_of_error("error_places_test.cpp", [&] { __VA_ARGS__; }), std::to_string(__LINE__))
 
 Array itself(const Array& x) { return x; }
 Array product(const Array& x, const Array& y) { return x * y; }

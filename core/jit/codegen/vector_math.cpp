@@ -25,7 +25,6 @@ public:
     Value* round(Value* x) const { return b.CreateUnaryIntrinsic(llvm::Intrinsic::nearbyint, x); }
     Value* bits(Value* x) const { return b.CreateBitCast(x, b.getInt32Ty()); }
     Value* number(Value* x) const { return b.CreateBitCast(x, b.getFloatTy()); }
-    Value* is_nan(Value* x) const { return b.CreateFCmpUNO(x, x); }
     Value* copysign(Value* x, Value* sign) const { return b.CreateBinaryIntrinsic(llvm::Intrinsic::copysign, x, sign); }
     /// Horner's scheme, highest power first.
     Value* poly(Value* x, std::initializer_list<double> coefficients) const {
@@ -132,7 +131,7 @@ Value* tanh_f32(const Formula& f, Value* x) {
     Value* q = f.poly(z, {1.19825839466702e-06, 1.18534705686654e-04, 2.26843463243900e-03, 4.89352518554385e-03});
     Value* y = f.b.CreateFDiv(f.b.CreateFMul(t, p), q);
     y = f.b.CreateSelect(f.b.CreateFCmpOLT(f.fabs(x), f.c(0.0004)), x, y);
-    Value* one = f.b.CreateBinaryIntrinsic(llvm::Intrinsic::copysign, f.c(1), x);
+    Value* one = f.copysign(f.c(1), x);
     return f.b.CreateSelect(f.b.CreateFCmpOGE(f.fabs(x), f.c(kOne)), one, y);
 }
 
