@@ -204,6 +204,7 @@ ResidualReport residual_report(const Subject& subject, const Choices& choices, s
     out.wrt = subject.wrt_args;
     out.region = subject.region;
     out.region_name = subject.name;
+    out.rows.reserve(found.rows.size());
     int constants = 0;
     for (const SavedResidual& s : found.rows) {
         if (s.kind == SavedResidual::Kind::Literal) continue;

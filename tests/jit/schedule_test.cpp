@@ -78,7 +78,7 @@ TEST(Schedule, ViewsBehindABarrierWaitForTheMakerOfTheirMemory) {
     int readers = 0;
     for (const exec::Unit& u : units)
         for (const exec::ValueId v : u.reads) {
-            if (maker[v] == ~0u || !g->nodes[u.nodes[0]].spec) continue;
+            if (maker[v] == ~0u || !g->nodes[u.nodes[0]].spec()) continue;
             EXPECT_EQ(std::count(u.after.begin(), u.after.end(), maker[v]), 1) << "a reader of value " << v;
             ++readers;
         }

@@ -272,7 +272,7 @@ ElementCodegen::Scalar* ElementCodegen::literal(LiteralRef l) {
 
 ElementCodegen::Scalar* ElementCodegen::operand_value(const KernelNode& n, std::size_t operand, const KIndex& i) {
     const KernelRef r = n.operands.at(operand);
-    const Aval& aval = *n.op.in[operand];
+    const Aval& aval = *n.op().in[operand];
     switch (r.kind) {
         case KernelRef::Kind::Literal: {
             Scalar* s = literal(LiteralRef::from_id(r.index));
@@ -295,8 +295,8 @@ ElementCodegen::Scalar* ElementCodegen::operand_value(const KernelNode& n, std::
 ElementCodegen::Scalar* ElementCodegen::evaluate(std::uint32_t node, const KIndex& i) {
     const KernelNode* outer = node_;
     node_ = &kernel_.nodes[node];
-    Scalar* s = force(of(node_->op.prim->lower.fn(*this, node_->op, i)));
-    const DType want = node_->op.out[0]->dtype;
+    Scalar* s = force(of(node_->op().prim->lower.fn(*this, node_->op(), i)));
+    const DType want = node_->op().out[0]->dtype;
     if (s->n.dtype != want) {  // a rule may compute in another dtype of the same kind (weak types, index types)
         at(s->level);
         s = make(ops_.convert(s->n, want), s->level);
@@ -316,10 +316,10 @@ Number ElementCodegen::node_value(std::uint32_t node) {
 
 Number ElementCodegen::reduction_operand(std::uint32_t node) {
     const KernelNode& n = kernel_.nodes[node];
-    Scalar* s = operand_value(n, 0, identity(n.op.in[0]->shape, false));
-    if (s->n.dtype == n.op.out[0]->dtype) return s->n;
+    Scalar* s = operand_value(n, 0, identity(n.op().in[0]->shape, false));
+    if (s->n.dtype == n.op().out[0]->dtype) return s->n;
     at(Level::Column);
-    return ops_.convert(s->n, n.op.out[0]->dtype);
+    return ops_.convert(s->n, n.op().out[0]->dtype);
 }
 
 void ElementCodegen::set_node_value(std::uint32_t node, const Number& v, Level level) { values_[node] = make(v, level); }
@@ -377,7 +377,7 @@ KScalar ElementCodegen::clamp_index(KScalar v, std::int64_t bound) {
     return handle(integer(t, x->level));
 }
 KScalar ElementCodegen::masked_load(int operand, const KIndex& i, KScalar inside, KScalar otherwise) {
-    const Dims& shape = node_->op.in.at(static_cast<std::size_t>(operand))->shape;
+    const Dims& shape = node_->op().in.at(static_cast<std::size_t>(operand))->shape;
     if (std::find(shape.begin(), shape.end(), 0) != shape.end()) return otherwise;  // nothing to load
     KIndex safe;
     for (std::size_t d = 0; d < shape.size(); ++d) {

@@ -186,7 +186,7 @@ private:
         constexpr std::int64_t kWorthALoop = 32;
         for (const KernelNode& n : k_.nodes) {
             if (n.kind != NodeKind::Reduction && !full_member(n)) continue;
-            const Dims shape = without_ones(n.kind == NodeKind::Reduction ? n.op.in[0]->shape : n.shape());
+            const Dims shape = without_ones(n.kind == NodeKind::Reduction ? n.op().in[0]->shape : n.shape());
             std::int64_t columns = 1;
             std::size_t d = shape.size();
             while (d > 0 && columns < k_.cols) columns *= shape[--d];
@@ -200,7 +200,7 @@ private:
     bool short_rows() const {
         constexpr std::int64_t kMostColumns = 20, kMostNodes = 320;
         const bool large =
-            std::any_of(k_.nodes.begin(), k_.nodes.end(), [](const KernelNode& n) { return is_complex(n.op.out[0]->dtype); });
+            std::any_of(k_.nodes.begin(), k_.nodes.end(), [](const KernelNode& n) { return is_complex(n.op().out[0]->dtype); });
         return k_.cols > 0 && k_.cols <= kMostColumns && k_.cols * std::ssize(k_.nodes) <= kMostNodes && !large;
     }
     static bool at_row_level(const KernelNode& n) { return n.row_level; }
@@ -279,7 +279,7 @@ private:
 
     Value* scratch_address(std::uint32_t node, Value* col) {
         Value* base = b_.CreateGEP(b_.getInt8Ty(), f_->getArg(3), b_.getInt64(static_cast<std::uint64_t>(scratch_.at(node))));
-        return code_.element_address(base, col, k_.nodes[node].op.out[0]->dtype);
+        return code_.element_address(base, col, k_.nodes[node].op().out[0]->dtype);
     }
     void reload_spilled(Value* col, int phase) {
         for (const auto& [j, offset] : scratch_) {
@@ -292,7 +292,7 @@ private:
             });
             if (!used) continue;
             code_.at(Level::Column);
-            code_.set_node_value(j, ops_.load(scratch_address(j, col), n.op.out[0]->dtype), Level::Column);
+            code_.set_node_value(j, ops_.load(scratch_address(j, col), n.op().out[0]->dtype), Level::Column);
         }
     }
     void store_members(const std::vector<std::uint32_t>& members, Value* col) {

@@ -7,8 +7,8 @@ namespace jaxscope::exec {
 namespace {
 
 bool adds_at_places(const Node& n) {
-    if (n.kind != NodeKind::Library || !n.spec || n.in.size() != 3) return false;
-    const auto* scatter = std::get_if<ScatterKernel>(&n.spec->kind);
+    if (n.kind != NodeKind::Library || !n.spec() || n.in.size() != 3) return false;
+    const auto* scatter = std::get_if<ScatterKernel>(&n.spec()->kind);
     return scatter && scatter->kind == ScatterKernel::Kind::Add;
 }
 bool is_zero(const Graph& g, ValueId v) {
@@ -19,7 +19,7 @@ bool is_zero(const Graph& g, ValueId v) {
     }
     if (value.kind != GraphValue::Kind::Result) return false;
     const Node& n = g.nodes[value.index];
-    return n.kind == NodeKind::Element && n.op.prim == &kBroadcastInDim && is_zero(g, n.in[0]);
+    return n.kind == NodeKind::Element && n.op().prim == &kBroadcastInDim && is_zero(g, n.in[0]);
 }
 std::vector<std::uint32_t> count_uses(const Graph& g) {
     std::vector<std::uint32_t> uses(g.values.size(), 0);
@@ -45,7 +45,7 @@ void accumulate_scatters(Graph& g) {
         return adds_at_places(n) && sums_are_exact_enough(g.aval(v).dtype) && is_zero(g, n.in[0]) ? &n : nullptr;
     };
     for (Node& sum : g.nodes) {
-        if (sum.kind != NodeKind::Element || (sum.op.prim != &kAddAny && sum.op.prim != &kAdd) || sum.in.size() != 2) continue;
+        if (sum.kind != NodeKind::Element || (sum.op().prim != &kAddAny && sum.op().prim != &kAdd) || sum.in.size() != 2) continue;
         for (const std::size_t k : {std::size_t{1}, std::size_t{0}}) {  // of two scatters the right one
             const Node* scatter = lone_scatter(sum.in[k]);
             const ValueId other = sum.in[1 - k];

@@ -111,8 +111,8 @@ private:
     std::vector<ValueId> add_routine(const Op& op, const std::vector<ValueId>& in, bool writes = false, bool once = false) {
         Node n;
         n.kind = NodeKind::Library;
-        n.spec = std::make_shared<const KernelSpec>(KernelSpec{RuntimeKernel{writes}});
-        n.op = op;
+        n.work = std::make_shared<const Work>(
+            Work{op, std::nullopt, std::make_shared<const KernelSpec>(KernelSpec{RuntimeKernel{writes}}), nullptr});
         n.in.assign(in.begin(), in.end());
         return once ? rewrite_.merged(std::move(n)) : rewrite_.add_node(std::move(n));
     }
@@ -133,7 +133,7 @@ private:
     std::vector<ValueId> add_equation(Op op, const std::vector<ValueId>& in, Sym prefix, std::uint32_t eqn) {
         // Transposition marks what it makes in the name stack; equations inside its calls don't repeat that.
         const bool backward = backward_ || op.source->name_stack.has_transform(stack_names::kTranspose);
-        rewrite_.at(prefix, eqn, backward);
+        rewrite_.at(prefix, eqn, op.source, backward);
         check_params(op);
         switch (op.prim->flow) {
             case Flow::Call:
@@ -176,7 +176,7 @@ private:
         const GraphValue& value = graph_.values[root];
         if (value.kind != GraphValue::Kind::Result) return value.kind == GraphValue::Kind::Input;
         const Node& n = graph_.nodes[value.index];
-        return n.op.prim == &kConvertElementType && graph_.values[graph_.root(n.in[0])].kind == GraphValue::Kind::Input;
+        return n.op().prim == &kConvertElementType && graph_.values[graph_.root(n.in[0])].kind == GraphValue::Kind::Input;
     }
     /// An argument comes in the layout that wastes least memory. Where that isn't the convolution's, it reads a copy, and all that read the
     /// same argument read the same copy: images of three colours, whose batch is smaller than a row of lanes.
@@ -281,7 +281,7 @@ private:
         Node n;
         n.kind = kind;
         for (const auto& [param, jaxpr] : bodies) add_body(n, jaxpr, child(prefix, eqn, param));
-        n.op = op;
+        n.work = std::make_shared<const Work>(Work{op, std::nullopt, nullptr, nullptr});
         n.in.assign(in.begin(), in.end());
         return rewrite_.add_node(std::move(n));
     }
@@ -302,7 +302,7 @@ private:
         const Jaxpr& body = *p.jaxpr.jaxpr;
         const auto consts = static_cast<std::ptrdiff_t>(p.num_consts), carries = static_cast<std::ptrdiff_t>(p.num_carry);
         const auto apply = [&](const Primitive& prim, const ParamsRef& params, const std::vector<ValueId>& operands, AvalRef result) {
-            rewrite_.at(prefix, eqn, backward);  // the body's equations say where they stand themselves
+            rewrite_.at(prefix, eqn, op.source, backward);  // the body's equations say where they stand themselves
             return rewrite_.add_part(op, prim, params, operands, result);
         };
         const auto element = [&](ValueId v, std::int64_t turn) {
@@ -350,7 +350,7 @@ private:
             if (!ref) throw Error(ErrorCode::BadInput, "expected a jaxpr in parameter branches");
             add_body(n, ref->jaxpr, child(prefix, eqn, b ? "branches[" + std::to_string(b) + "]" : "branches"), true);
         }
-        n.op = std::move(op);
+        n.work = std::make_shared<const Work>(Work{std::move(op), std::nullopt, nullptr, nullptr});
         n.in.assign(in.begin(), in.end());
         return rewrite_.add_node(std::move(n));
     }

@@ -95,9 +95,9 @@ private:
     /// `node` reads `operand` at its own index, and besides it only literals and scalars.
     bool reads_only(std::uint32_t node, ValueId operand) const {
         const Node& n = g_.nodes[node];
-        if (n.map->cost > kMaxRecomputed) return false;
+        if (n.map().cost > kMaxRecomputed) return false;
         for (std::size_t k = 0; k < n.in.size(); ++k) {
-            const IndexMap::Operand& o = n.map->operands[k];
+            const IndexMap::Operand& o = n.map().operands[k];
             if (o.access == IndexMap::Access::None || g_.values[n.in[k]].kind == GraphValue::Kind::Literal) continue;
             if (n.in[k] == operand && o.access == IndexMap::Access::Identity) continue;
             if (g_.aval(n.in[k]).size() != 1) return false;
@@ -110,7 +110,7 @@ private:
         if (n.kind != NodeKind::Element || row_level_[reader] || group.split || group.members.size() + 4 > kMaxMembers) return false;
         if (without_ones(g_.aval(v).shape) != group.domain) return false;
         for (std::size_t k = 0; k < n.in.size(); ++k)
-            if (n.in[k] == v && n.map->operands[k].access != IndexMap::Access::Identity) return false;
+            if (n.in[k] == v && n.map().operands[k].access != IndexMap::Access::Identity) return false;
         return std::find(n.in.begin(), n.in.end(), v) != n.in.end();
     }
 
@@ -138,9 +138,9 @@ private:
             if (group_of_[u] == kNone || !reads_at_own_index(u, v)) return 0;
             elsewhere = true;
         }
-        int cost = std::max(1, n.map->cost);
+        int cost = std::max(1, n.map().cost);
         for (std::size_t k = 0; k < n.in.size() && elsewhere; ++k) {
-            const IndexMap::Operand& o = n.map->operands[k];
+            const IndexMap::Operand& o = n.map().operands[k];
             if (o.access == IndexMap::Access::None || g_.values[n.in[k]].kind == GraphValue::Kind::Literal) continue;
             const std::uint32_t p = direct_producer(n.in[k]);
             if (on_demand(p))
@@ -157,7 +157,7 @@ private:
         for (std::size_t k = 0; k < n.in.size(); ++k) {
             if (g_.root(n.in[k]) != v) continue;
             if (direct_producer(n.in[k]) == kNone) return false;
-            if (n.kind == NodeKind::Element && n.map->operands[k].access != IndexMap::Access::Identity) return false;
+            if (n.kind == NodeKind::Element && n.map().operands[k].access != IndexMap::Access::Identity) return false;
         }
         return is_loop(n);
     }

@@ -28,19 +28,19 @@ public:
 private:
     /// Scalar operations to compute `n` again at any index, or -1 where storing it is better.
     int recompute_cost(const Node& n) const {
-        if (n.kind != NodeKind::Element || n.map->cost > kMaxRecomputed) return -1;
-        int cost = std::max(1, n.map->cost);  // at least 1 each, which bounds the depth of chains
+        if (n.kind != NodeKind::Element || n.map().cost > kMaxRecomputed) return -1;
+        int cost = std::max(1, n.map().cost);  // at least 1 each, which bounds the depth of chains
         const std::int64_t size = g_.aval(n.out[0]).size();
         for (std::size_t k = 0; k < n.in.size(); ++k) {
-            if (n.map->operands[k].access == IndexMap::Access::None || g_.values[n.in[k]].kind == GraphValue::Kind::Literal) continue;
-            if (n.map->operands[k].access == IndexMap::Access::General) return -1;
+            if (n.map().operands[k].access == IndexMap::Access::None || g_.values[n.in[k]].kind == GraphValue::Kind::Literal) continue;
+            if (n.map().operands[k].access == IndexMap::Access::General) return -1;
             const std::uint32_t p = direct_producer(n.in[k]);
             if (on_demand(p)) {
                 cost += on_demand_cost_[p];
                 continue;
             }
             const bool small = g_.aval(n.in[k]).size() * 8 <= size;
-            if (!small || n.map->operands[k].access != IndexMap::Access::Broadcast) return -1;
+            if (!small || n.map().operands[k].access != IndexMap::Access::Broadcast) return -1;
         }
         if (size <= 1 && cost > 0) return -1;
         return cost <= kMaxRecomputed ? cost : -1;
@@ -200,7 +200,7 @@ private:
     bool reduction_fits(const Group& group, std::uint32_t c, std::uint32_t i) const {
         const Node& n = g_.nodes[i];
         if (without_ones(g_.aval(n.in[0]).shape) != group.domain) return false;
-        const Reduction& r = n.reduction;
+        const Reduction& r = n.reduction();
         if (r.inner == 1) {
             if (group.column) return false;
             if (group.split && group.reduction.outer != r.outer) return false;
@@ -230,7 +230,7 @@ private:
             const Node& n = g_.nodes[node];
             for (std::size_t k = 0; k < n.in.size() && good; ++k) {
                 const std::uint32_t p = direct_producer(n.in[k]);
-                if (on_demand(p) && n.map->operands[k].access == IndexMap::Access::Identity)
+                if (on_demand(p) && n.map().operands[k].access == IndexMap::Access::Identity)
                     self(p, self);
                 else if (on_demand(p))
                     good = leaves_outside(c, p);  // at another index, perhaps of another row
@@ -244,7 +244,7 @@ private:
     /// Does operand k of `node`, a full-size node, read exactly the row's element?
     bool broadcast_of_rows(const Group& group, std::uint32_t node, std::size_t k) const {
         const Node& n = g_.nodes[node];
-        const IndexMap::Operand& o = n.map->operands[k];
+        const IndexMap::Operand& o = n.map().operands[k];
         if (!group.split || o.access != IndexMap::Access::Broadcast) return false;
         if (without_ones(g_.aval(n.out[0]).shape) != group.domain || o.dims.size() != group.row_dims) return false;
         for (std::size_t d = 0; d < o.dims.size(); ++d)
@@ -261,7 +261,7 @@ private:
                                      group.domain.begin() + static_cast<std::ptrdiff_t>(group.row_dims));
         if (!full && !rows) return false;
         for (std::size_t k = 0; k < n.in.size(); ++k) {
-            const IndexMap::Operand& o = n.map->operands[k];
+            const IndexMap::Operand& o = n.map().operands[k];
             if (o.access == IndexMap::Access::None) continue;
             const std::uint32_t p = direct_producer(n.in[k]);
             const bool member = p != kNone && !on_demand(p) && group_of_[p] == c;
@@ -408,7 +408,7 @@ Group Groups::group_of_one(std::uint32_t i) {
 }
 
 void Groups::mark_reduction(Group& group, std::uint32_t i) {
-    const Reduction& r = g_.nodes[i].reduction;
+    const Reduction& r = g_.nodes[i].reduction();
     if (r.inner == 1) {
         group.split = true;
         row_level_[i] = true;

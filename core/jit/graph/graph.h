@@ -3,6 +3,7 @@
 // Floor `jit/graph`: what is to be computed. Comes in: a jaxpr. Goes out: a graph without calls, views and dead equations, and its
 // fused units. Never here: memory (which value lies where is the plan's), machine code, and the order in which units run.
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <unordered_map>
@@ -41,25 +42,38 @@ enum class NodeKind : std::uint8_t {
 struct Reduction {
     ReduceKind kind = ReduceKind::Sum;
     std::int64_t outer = 1, reduced = 1, inner = 1;
+    bool operator==(const Reduction&) const = default;
 };
+
+/// What an equation computes, and how. Layers of a model hold the same equations: those of one graph, and the kernels made of them, share
+/// it.
+struct Work {
+    Op op;                                   ///< stands nowhere where nodes share it: they say where
+    std::optional<Reduction> reduction;      ///< of Reduction nodes
+    std::shared_ptr<const KernelSpec> spec;  ///< of Library nodes
+    std::shared_ptr<const IndexMap> map;     ///< of Element nodes
+};
+using WorkPtr = std::shared_ptr<const Work>;
 
 class Graph;
 using GraphPtr = std::shared_ptr<const Graph>;
 
 struct Node {
     NodeKind kind = NodeKind::Element;
-    Op op;
-    InlineVector<ValueId, 4> in;
-    InlineVector<ValueId, 2> out;
-    Reduction reduction;
-    std::shared_ptr<const KernelSpec> spec;
-    std::shared_ptr<const IndexMap> map;  ///< of Element nodes
-    RareVector<Dims> layouts;             ///< of products: element strides per operand, then of the result; empty: row-major
-    RareVector<GraphPtr> bodies;          ///< scan: body; while: cond, body; cond: branches
-    RareVector<Sym> body_paths;           ///< where each stands: a body that several equations share knows the first one's place only
-    Sym path_prefix;                      ///< with `eqn`: where the equation stands
-    std::uint32_t eqn = 0;
     bool backward = false;  ///< in a backward pass, or inlined from a call in one
+    Sym path_prefix;        ///< with `eqn`: where the equation stands
+    std::uint32_t eqn = 0;
+    SourceRef source;
+    WorkPtr work;
+    InlineVector<ValueId, 2> in, out;
+    RareVector<Dims> layouts;     ///< of products: element strides per operand, then of the result; empty: row-major
+    RareVector<GraphPtr> bodies;  ///< scan: body; while: cond, body; cond: branches
+    RareVector<Sym> body_paths;   ///< where each stands: a body that several equations share knows the first one's place only
+
+    const Op& op() const { return work->op; }
+    const Reduction& reduction() const { return *work->reduction; }
+    const KernelSpec* spec() const { return work->spec.get(); }
+    const IndexMap& map() const { return *work->map; }
 };
 inline std::string path_of(const Node& n) {  ///< "12/jaxpr/3"
     return (n.path_prefix.empty() ? "" : n.path_prefix.str() + "/") + std::to_string(n.eqn);

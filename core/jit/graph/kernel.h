@@ -16,15 +16,16 @@ struct KernelRef {
 
 /// One equation inside a kernel.
 struct KernelNode {
-    Op op;
+    WorkPtr work;
     NodeKind kind = NodeKind::Element;  ///< or Reduction
-    ReduceKind reduce = ReduceKind::Sum;
-    std::vector<KernelRef> operands;
+    InlineVector<KernelRef, 2> operands;
     std::int16_t phase = 0;  ///< the pass over the columns that computes it (row level: before which pass it is there)
     bool row_level = false;  ///< one element per row
     bool on_demand = false;  ///< computed at whatever index a consumer asks for: broadcasts, iotas
     bool spilled = false;    ///< kept in a scratch row for a later pass
-    const Dims& shape() const { return op.out[0]->shape; }
+    const Op& op() const { return work->op; }
+    ReduceKind reduce() const { return work->reduction->kind; }
+    const Dims& shape() const { return op().out[0]->shape; }
 };
 
 struct KernelExtern {

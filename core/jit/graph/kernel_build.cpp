@@ -39,14 +39,13 @@ private:
     std::uint32_t add(std::uint32_t i, bool member) {
         const Node& n = g_.nodes[i];
         KernelNode k;
-        k.op = n.op;
+        k.work = n.work;
         k.kind = n.kind;
-        k.reduce = n.reduction.kind;
         k.row_level = member && parts_.row_level[i];
         k.on_demand = !member;
         k.operands.reserve(n.in.size());
         for (const ValueId v : n.in) k.operands.push_back(operand(v));
-        kernel_->cost += n.kind == NodeKind::Element ? n.map->cost : 1;
+        kernel_->cost += n.kind == NodeKind::Element ? n.map().cost : 1;
         const auto index = static_cast<std::uint32_t>(kernel_->nodes.size());
         number_[i] = index;
         kernel_->nodes.push_back(std::move(k));
@@ -85,7 +84,7 @@ private:
                 if (n.kind == NodeKind::Reduction) k.scratch_bytes += checked_align(k.column_block() * 16, 64);
             return;
         }
-        const auto map_of = [this](std::uint32_t j) -> const IndexMap& { return *g_.nodes[graph_node_[j]].map; };
+        const auto map_of = [this](std::uint32_t j) -> const IndexMap& { return g_.nodes[graph_node_[j]].map(); };
         if (set_tile(k, parts_.domain, parts_.split ? std::optional(parts_.row_dims) : std::nullopt, map_of)) return;
         if (parts_.split) {
             k.form = Kernel::Form::Row;
@@ -107,11 +106,11 @@ private:
         for (std::size_t j = 0; j < kernel_->nodes.size(); ++j) {
             const Node& n = g_.nodes[graph_node_[j]];
             if (n.kind != NodeKind::Element) continue;
-            const Dims shape = without_ones(n.op.out[0]->shape);
+            const Dims shape = without_ones(n.op().out[0]->shape);
             if (shape != domain) continue;  // smaller on-demand values: their accesses follow those of their consumers
             for (std::size_t k = 0; k < n.in.size(); ++k) {
                 if (kernel_->nodes[j].operands[k].kind == KernelRef::Kind::Literal) continue;
-                first = std::max(first, first_joined(n.map->operands[k], domain.size()));
+                first = std::max(first, first_joined(n.map().operands[k], domain.size()));
             }
             if (n.in.empty() && !domain.empty()) first = domain.size() - 1;  // an iota counts along one dimension
         }
@@ -159,7 +158,7 @@ private:
                 if (n.operands[o].kind != KernelRef::Kind::Extern) continue;
                 KernelExtern& e = k.externs[n.operands[o].index];
                 e.last_phase = std::max(e.last_phase, last[j]);
-                const bool identity = n.kind == NodeKind::Reduction || node.map->operands[o].access == IndexMap::Access::Identity;
+                const bool identity = n.kind == NodeKind::Reduction || node.map().operands[o].access == IndexMap::Access::Identity;
                 if (!identity || !own[j] || n.row_level != row_sized(n)) e.own_index = false;
                 if (n.row_level && n.kind == NodeKind::Element) e.own_index = false;
             }
@@ -174,7 +173,7 @@ private:
             for (std::size_t o = 0; o < n.operands.size(); ++o) {
                 if (n.operands[o].kind != KernelRef::Kind::Node || !k.nodes[n.operands[o].index].on_demand) continue;
                 const bool identity =
-                    n.kind == NodeKind::Reduction || g_.nodes[graph_node_[j]].map->operands[o].access == IndexMap::Access::Identity;
+                    n.kind == NodeKind::Reduction || g_.nodes[graph_node_[j]].map().operands[o].access == IndexMap::Access::Identity;
                 if (!own[j] || !identity || (n.row_level && n.kind == NodeKind::Element)) own[n.operands[o].index] = false;
             }
         }
@@ -237,13 +236,13 @@ std::vector<std::uint64_t> Kernel::key() const {
                                    externs.size()};
     for (const KernelExtern& e : externs) out.push_back(e.aval.id());
     for (const KernelNode& n : nodes) {
-        out.push_back(reinterpret_cast<std::uintptr_t>(n.op.prim));
-        out.push_back(n.kind == NodeKind::Reduction ? 0 : reinterpret_cast<std::uintptr_t>(&*n.op.params));
-        out.push_back(static_cast<std::uint64_t>(n.kind) | static_cast<std::uint64_t>(n.reduce) << 8 |
+        out.push_back(reinterpret_cast<std::uintptr_t>(n.op().prim));
+        out.push_back(n.kind == NodeKind::Reduction ? 0 : reinterpret_cast<std::uintptr_t>(&*n.op().params));
+        out.push_back(static_cast<std::uint64_t>(n.kind) | (n.work->reduction ? static_cast<std::uint64_t>(n.reduce()) << 8 : 0) |
                       static_cast<std::uint64_t>(n.row_level) << 16 | static_cast<std::uint64_t>(n.on_demand) << 17 |
                       static_cast<std::uint64_t>(n.spilled) << 18 | static_cast<std::uint64_t>(static_cast<std::uint16_t>(n.phase)) << 32);
-        out.push_back(n.op.out[0].id());
-        for (const AvalRef a : n.op.in) out.push_back(a.id());
+        out.push_back(n.op().out[0].id());
+        for (const AvalRef a : n.op().in) out.push_back(a.id());
         for (const KernelRef& r : n.operands) out.push_back(static_cast<std::uint64_t>(r.kind) << 32 | r.index);
     }
     for (const KernelStore& s : stores) out.push_back(static_cast<std::uint64_t>(s.node) << 32 | s.aval.id());

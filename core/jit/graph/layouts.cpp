@@ -17,10 +17,10 @@ struct Readers {
     std::uint32_t last_transpose = 0;
 };
 
-bool is_product(const Node& n) { return n.kind == NodeKind::Library && n.spec && std::holds_alternative<DotKernel>(n.spec->kind); }
-bool is_transpose(const Node& n) { return n.kind == NodeKind::Element && n.op.prim == &kTranspose; }
+bool is_product(const Node& n) { return n.kind == NodeKind::Library && n.spec() && std::holds_alternative<DotKernel>(n.spec()->kind); }
+bool is_transpose(const Node& n) { return n.kind == NodeKind::Element && n.op().prim == &kTranspose; }
 Dims permutation_of(const Node& n) {
-    const Attr* a = n.op.params->find("permutation");
+    const Attr* a = n.op().params->find("permutation");
     Dims p;
     if (a) from_attr(*a, p);
     return p;
@@ -47,11 +47,11 @@ std::vector<Readers> count_readers(const Graph& g) {
 /// Is the product as fast as a transposition of `operand` (2: the result) and one without these layouts? If it had to copy the operand
 /// itself, the transposition may as well stay: what computes the operand may do it on the way.
 bool stays_whole(const Node& product, const Layouts& layouts, std::size_t operand) {
-    const auto& dot = std::get<DotKernel>(product.spec->kind);
-    const DotPlan with = dot_plan(product.op, dot, layouts);
+    const auto& dot = std::get<DotKernel>(product.spec()->kind);
+    const DotPlan with = dot_plan(product.op(), dot, layouts);
     if (operand < 2 && with.copied[operand]) return false;
-    const AvalRef transposed = operand < 2 ? product.op.in[operand] : product.op.out[0];
-    return with.cost <= dot_plan(product.op, dot, product.layouts).cost + relay_cost(transposed->size());
+    const AvalRef transposed = operand < 2 ? product.op().in[operand] : product.op().out[0];
+    return with.cost <= dot_plan(product.op(), dot, product.layouts).cost + relay_cost(transposed->size());
 }
 
 /// A product reads a transposed operand from the memory of what was transposed.

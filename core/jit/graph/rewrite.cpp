@@ -37,6 +37,12 @@ std::int64_t balanced_divisor(std::int64_t n) {
     return 1;
 }
 
+/// Of the same operands: wherever they stand.
+bool computes_the_same(const Work& a, const Work& b) {
+    return a.op.prim == b.op.prim && a.op.out == b.op.out && a.reduction == b.reduction && a.op.params == b.op.params;
+}
+std::size_t hash_of(const std::optional<Reduction>& run) { return run ? static_cast<std::size_t>(run->outer * 31 + run->inner) : 0; }
+
 }  // namespace
 
 ValueId GraphRewriter::add_value(AvalRef aval, GraphValue::Kind kind, std::uint32_t index) {
@@ -73,10 +79,10 @@ ValueId GraphRewriter::view(ValueId of, AvalRef aval) {
 std::vector<ValueId> GraphRewriter::barrier(const Op& op, const std::vector<ValueId>& in) {
     Node n;
     n.kind = NodeKind::Barrier;
-    n.op = Op{op.prim, {}, {}, {}, op.source, op.context};
+    Avals types;
     for (const ValueId v : in)
-        if (graph_.values[v].kind != GraphValue::Kind::Literal) n.in.push_back(v), n.op.out.push_back(graph_.values[v].aval);
-    n.op.in = n.op.out;
+        if (graph_.values[v].kind != GraphValue::Kind::Literal) n.in.push_back(v), types.push_back(graph_.values[v].aval);
+    n.work = std::make_shared<const Work>(Work{{op.prim, {}, types, types, op.source, op.context}, std::nullopt, nullptr, nullptr});
     const auto sources = n.in;
     const std::vector<ValueId> passed = add_node(std::move(n));
     for (std::size_t k = 0; k < passed.size(); ++k) graph_.values[passed[k]].root = graph_.root(sources[k]);
@@ -90,23 +96,23 @@ std::vector<ValueId> GraphRewriter::add_node(Node n) {
     check_cancelled();
     n.path_prefix = prefix_;
     n.eqn = eqn_;
+    n.source = source_;
     n.backward = backward_;
     const auto index = static_cast<std::uint32_t>(graph_.nodes.size());
-    for (const AvalRef a : n.op.out) n.out.push_back(add_value(a, GraphValue::Kind::Result, index));
+    for (const AvalRef a : n.op().out) n.out.push_back(add_value(a, GraphValue::Kind::Result, index));
     graph_.nodes.push_back(std::move(n));
     const auto& made = graph_.nodes.back().out;
     return {made.begin(), made.end()};
 }
 
 std::vector<ValueId> GraphRewriter::merged(Node n) {
-    std::size_t h = hash_mix(reinterpret_cast<std::uintptr_t>(n.op.prim), n.op.params->hash());
+    std::size_t h = hash_mix(reinterpret_cast<std::uintptr_t>(n.op().prim), n.op().params->hash());
     for (const ValueId v : n.in) h = hash_mix(h, v);
-    h = hash_mix(h, static_cast<std::size_t>(n.reduction.outer * 31 + n.reduction.inner));
+    h = hash_mix(h, hash_of(n.work->reduction));
     const auto [first, last] = by_content_.equal_range(h);
     for (auto it = first; it != last; ++it) {
         const Node& k = graph_.nodes[it->second];
-        if (k.op.prim == n.op.prim && k.in == n.in && k.kind == n.kind && k.op.out == n.op.out && k.reduction.outer == n.reduction.outer &&
-            k.reduction.reduced == n.reduction.reduced && k.reduction.inner == n.reduction.inner && k.op.params == n.op.params)
+        if (k.in == n.in && k.kind == n.kind && (k.work == n.work || computes_the_same(*k.work, *n.work)))
             return {k.out.begin(), k.out.end()};
     }
     by_content_.emplace(h, static_cast<std::uint32_t>(graph_.nodes.size()));
@@ -156,23 +162,41 @@ std::shared_ptr<const IndexMap> GraphRewriter::index_map(const Op& op) {
     return table.try_emplace(std::move(key), std::move(made)).first->second;
 }
 
+WorkPtr GraphRewriter::work(const Op& op, const std::optional<Reduction>& run) {
+    std::size_t h = hash_mix(reinterpret_cast<std::uintptr_t>(op.prim), op.params->hash());
+    for (const Avals* avals : {&op.in, &op.out})
+        for (const AvalRef a : *avals) h = hash_mix(h, a.id());
+    h = hash_mix(h, hash_of(run));
+    Work made{op, run, nullptr, nullptr};
+    made.op.source = {};
+    const auto [first, last] = works_.equal_range(h);
+    for (auto it = first; it != last; ++it)
+        if (const Op& known = it->second->op; known.in == op.in && known.context == op.context && computes_the_same(*it->second, made))
+            return it->second;
+    if (!run) {
+        if (op.prim->lower && op.out.size() == 1 && (elements_only_ || !joins_by_copying(op)))
+            made.map = index_map(op);
+        else if (op.prim->kernel)
+            made.spec = std::make_shared<const KernelSpec>(op.prim->kernel.fn(op));
+    }
+    return works_.emplace(h, std::make_shared<const Work>(std::move(made)))->second;
+}
+
 std::optional<std::vector<ValueId>> GraphRewriter::add(const Op& op, const std::vector<ValueId>& in) {
     if (auto viewed = add_view(op, in)) return viewed;
     if (auto joined = add_joined_transpose(op, in)) return joined;
     Node n;
-    n.op = op;
+    n.work = work(op, std::nullopt);
     n.in.assign(in.begin(), in.end());
-    if (op.prim->lower && op.out.size() == 1 && (elements_only_ || !joins_by_copying(op))) {
-        n.map = index_map(op);
-        const bool same_order = n.map->copies && n.map->operands[0].access == IndexMap::Access::Identity;
+    if (n.work->map) {
+        const bool same_order = n.map().copies && n.map().operands[0].access == IndexMap::Access::Identity;
         if (same_order && graph_.values[in[0]].kind != GraphValue::Kind::Literal) return std::vector{view(in[0], op.out[0])};
         return merged(std::move(n));
     }
-    if (!op.prim->kernel) return std::nullopt;
-    n.spec = std::make_shared<const KernelSpec>(op.prim->kernel.fn(op));
-    if (const auto* reduce = std::get_if<ReduceKernel>(&n.spec->kind); reduce && reduce->kind < ReduceKind::ArgMax)
+    if (!n.spec()) return std::nullopt;
+    if (const auto* reduce = std::get_if<ReduceKernel>(&n.spec()->kind); reduce && reduce->kind < ReduceKind::ArgMax)
         return add_reduction(op, in, *reduce);
-    if (const auto* dot = std::get_if<DotKernel>(&n.spec->kind)) {
+    if (const auto* dot = std::get_if<DotKernel>(&n.spec()->kind)) {
         if (auto product = add_multiplication(op, in, *dot)) return product;
         if (auto sums = elements_only_ ? std::nullopt : add_short_sums(op, in, *dot)) return sums;
     }
@@ -251,7 +275,7 @@ std::int64_t GraphRewriter::joined_run(ValueId v) const {
     for (std::size_t k = 0; k < nodes.size(); ++k) {
         const Node& n = graph_.nodes[nodes[k]];
         for (std::size_t o = 0; o < n.in.size(); ++o) {
-            const IndexMap::Operand& operand = n.map->operands[o];
+            const IndexMap::Operand& operand = n.map().operands[o];
             if (operand.access == IndexMap::Access::None || graph_.values[n.in[o]].kind == GraphValue::Kind::Literal) continue;
             first = std::max(first, first_joined(operand, domain.size()));
             if (operand.access == IndexMap::Access::Identity) visit(n.in[o]);
@@ -284,8 +308,7 @@ Reduction GraphRewriter::first_stage(ValueId v, const Reduction& r) const {
 ValueId GraphRewriter::add_run(const Op& op, ValueId in, Reduction r, AvalRef out) {
     Node n;
     n.kind = NodeKind::Reduction;
-    n.reduction = r;
-    n.op = Op{op.prim, op.params, {graph_.values[in].aval}, {out}, op.source, op.context};
+    n.work = work({op.prim, op.params, {graph_.values[in].aval}, {out}, op.source, op.context}, r);
     n.in = {in};
     return merged(std::move(n))[0];
 }
@@ -294,7 +317,7 @@ bool must_run(const Node& n) {
     const auto inside = [](const GraphPtr& body) {
         return std::any_of(body->nodes.begin(), body->nodes.end(), [](const Node& m) { return must_run(m); });
     };
-    return (n.kind == NodeKind::Library && (n.out.empty() || ::jaxscope::must_run(*n.op.prim))) ||
+    return (n.kind == NodeKind::Library && (n.out.empty() || ::jaxscope::must_run(*n.op().prim))) ||
            std::any_of(n.bodies.begin(), n.bodies.end(), inside);
 }
 
@@ -343,8 +366,11 @@ void drop_dead_nodes(Graph& g) {
             for (std::size_t o = 0; o < n.out.size(); ++o)
                 if (live[n.out[o]]) n.in[k] = n.in[o], n.out[k] = n.out[o], ++k;
             n.in.resize(k), n.out.resize(k);
-            n.op.in.resize(k), n.op.out.resize(k);
-            for (std::size_t o = 0; o < k; ++o) n.op.in[o] = n.op.out[o] = g.values[n.out[o]].aval;
+            Work passed = *n.work;
+            passed.op.in.clear();
+            for (const ValueId v : n.out) passed.op.in.push_back(g.values[v].aval);
+            passed.op.out = passed.op.in;
+            n.work = std::make_shared<const Work>(std::move(passed));
         }
         number[i] = static_cast<std::uint32_t>(kept);
         if (kept != i) g.nodes[kept] = std::move(g.nodes[i]);

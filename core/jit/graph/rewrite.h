@@ -14,7 +14,9 @@ public:
     /// `elements_only`: what can be computed element by element is, also where a routine would be faster.
     explicit GraphRewriter(Graph& g, bool elements_only) : graph_(g), elements_only_(elements_only) {}
     /// Where what is added next stands.
-    void at(Sym path_prefix, std::uint32_t eqn, bool backward) { prefix_ = path_prefix, eqn_ = eqn, backward_ = backward; }
+    void at(Sym path_prefix, std::uint32_t eqn, SourceRef source, bool backward) {
+        prefix_ = path_prefix, eqn_ = eqn, source_ = source, backward_ = backward;
+    }
 
     ValueId add_value(AvalRef aval, GraphValue::Kind kind, std::uint32_t index);
     ValueId literal(LiteralRef l);
@@ -45,16 +47,20 @@ private:
     std::int64_t joined_run(ValueId v) const;
     Reduction first_stage(ValueId v, const Reduction& r) const;
     ValueId add_run(const Op& op, ValueId in, Reduction r, AvalRef out);
+    /// The one for equal equations, whose routine or index map is found once. `run`: of a reduction.
+    WorkPtr work(const Op& op, const std::optional<Reduction>& run);
     std::shared_ptr<const IndexMap> index_map(const Op& op);
 
     Graph& graph_;
     bool elements_only_;
     Sym prefix_;
     std::uint32_t eqn_ = 0;
+    SourceRef source_;
     bool backward_ = false;
     std::unordered_map<std::uint32_t, ValueId> literals_;
     std::unordered_map<const ArrayConst*, ValueId> constants_;
     std::unordered_multimap<std::size_t, std::uint32_t> by_content_;
+    std::unordered_multimap<std::size_t, WorkPtr> works_;
 };
 
 /// Something comes of it beside its results: it looks at values or calls the user's functions, or is a loop or branch with such a thing

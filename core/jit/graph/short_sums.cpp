@@ -126,9 +126,9 @@ std::optional<std::vector<ValueId>> GraphRewriter::add_joined_transpose(const Op
     const GraphValue& value = graph_.values[in[0]];
     if (value.kind != GraphValue::Kind::Result || value.root != in[0]) return std::nullopt;
     const Node& before = graph_.nodes[value.index];
-    if (before.op.prim != &kTranspose) return std::nullopt;
+    if (before.op().prim != &kTranspose) return std::nullopt;
     const ValueId source = before.in[0];
-    const Dims order = take(before.op.as<TransposeParams>().permutation, op.as<TransposeParams>().permutation);
+    const Dims order = take(before.op().as<TransposeParams>().permutation, op.as<TransposeParams>().permutation);
     if (std::ranges::is_sorted(order)) return std::vector{source};
     return std::vector{add_part(op, kTranspose, make_params(TransposeParams{order}), {source}, op.out[0])};
 }

@@ -10,13 +10,13 @@ namespace jaxscope::exec {
 namespace {
 
 std::int64_t int_param(const Node& n, Sym name) {
-    const Attr* a = n.op.params->find(name);
+    const Attr* a = n.op().params->find(name);
     const auto* v = a ? a->get<std::int64_t>() : nullptr;
     if (!v) throw Error(ErrorCode::BadInput, "expected an integer in parameter " + name.str());
     return *v;
 }
 bool flag_param(const Node& n, Sym name) {
-    const Attr* a = n.op.params->find(name);
+    const Attr* a = n.op().params->find(name);
     return a && a->get<bool>() && *a->get<bool>();
 }
 
@@ -45,7 +45,7 @@ namespace {
 void check_body(const Node& n, const Graph& body, std::size_t inputs, std::size_t outputs) {
     if (body.inputs.size() != inputs || body.outputs.size() != outputs)
         throw Error(ErrorCode::BadInput,
-                    std::string("expected a body of ") + n.op.prim->name + " whose inputs and outputs fit the equation's");
+                    std::string("expected a body of ") + n.op().prim->name + " whose inputs and outputs fit the equation's");
 }
 
 }  // namespace
@@ -82,7 +82,7 @@ std::int64_t prepare_loop(Thunk& t, const Node& n, const PlanBody& plan_body, st
     const Computation& body = *t.bodies.back();
     for (std::size_t c = 0; c < s.carries; ++c) {
         const bool in_place = body.granted[c] == static_cast<int>(s.consts + c);
-        t.carry_offsets.push_back(in_place ? -1 : reserve(n.op.out[c]->bytes()));
+        t.carry_offsets.push_back(in_place ? -1 : reserve(n.op().out[c]->bytes()));
     }
     std::int64_t arena = body.arena_bytes;
     if (n.kind == NodeKind::While) arena = std::max(arena, t.bodies[0]->arena_bytes);

@@ -50,9 +50,9 @@ PlannedBuffer describe(const Computation& c, const Buffer& b) {
     if (b.node != ~0u) {
         const Node& n = c.graph->nodes[b.node];
         out.eqn = path_of(n);
-        out.primitive = n.op.prim->name.c_str();
-        out.maker = n.op.prim;
-        out.source = n.op.source;
+        out.primitive = n.op().prim->name.c_str();
+        out.maker = n.op().prim;
+        out.source = n.source;
     }
     return out;
 }
@@ -64,8 +64,8 @@ PlannedStep describe(const Computation& c, const Thunk& t) {
     if (!t.nodes.empty()) {
         const Node& n = c.graph->nodes[t.nodes.back()];
         out.eqn = path_of(n);
-        out.source = n.op.source;
-        out.kind = t.kind == Thunk::Kind::Copy ? Sym("copy") : t.nodes.size() > 1 ? Sym("fusion") : Sym(n.op.prim->name.c_str());
+        out.source = n.source;
+        out.kind = t.kind == Thunk::Kind::Copy ? Sym("copy") : t.nodes.size() > 1 ? Sym("fusion") : Sym(n.op().prim->name.c_str());
     } else {
         out.kind = "copy";
     }
@@ -91,10 +91,10 @@ void name_by_maker(PlannedBuffer& buffer, const Node& loop, std::size_t b, std::
     if (value.kind != GraphValue::Kind::Result || value.index >= body.nodes.size()) return;
     const Node& maker = body.nodes[value.index];
     buffer.eqn = path_from(loop, b, path_of(maker));
-    buffer.primitive = maker.op.prim->name.c_str();
-    buffer.maker = maker.op.prim;
+    buffer.primitive = maker.op().prim->name.c_str();
+    buffer.maker = maker.op().prim;
     buffer.made = value.aval;
-    buffer.source = maker.op.source;
+    buffer.source = maker.source;
     if (maker.kind != NodeKind::Scan && maker.kind != NodeKind::While) return;
     const auto inner = static_cast<std::size_t>(std::find(maker.out.begin(), maker.out.end(), root) - maker.out.begin());
     const std::size_t last = maker.bodies.size() - 1;
@@ -176,7 +176,7 @@ void open_loop(const Computation& c, int step, MemoryPlan& plan, Bodies& bodies)
     for (std::size_t k = 0; k < t.carry_offsets.size(); ++k) {
         if (t.carry_offsets[k] < 0) continue;
         PlannedBuffer carry = like;
-        carry.aval = loop.op.out[k];
+        carry.aval = loop.op().out[k];
         carry.made = carry.aval;
         carry.bytes = carry.aval->bytes();
         carry.offset = base + t.carry_offsets[k];
@@ -225,9 +225,9 @@ std::int64_t moved_into(const Computation& c, MemorySpace space) {
         std::int64_t inside = 0;  // of a cond: the branch that moves most
         for (const ComputationPtr& body : t.bodies) inside = std::max(inside, moved_into(*body, space));
         bytes = checked_add(bytes, checked_mul(inside, times));
-        if (t.kind == Thunk::Kind::Library && moves_between_spaces(node_of(c, t).op))
+        if (t.kind == Thunk::Kind::Library && moves_between_spaces(node_of(c, t).op()))
             for (std::size_t k = 0; k < t.writes.size(); ++k) {
-                const Op& op = node_of(c, t).op;
+                const Op& op = node_of(c, t).op();
                 if (op.out[k]->space == space && op.in[k]->space != space) bytes = checked_add(bytes, op.out[k]->bytes());
             }
     }
@@ -265,7 +265,7 @@ MemoryPlan report(const Computation& c, const std::vector<std::optional<int>>& p
         PlannedBuffer& scratch = plan.buffers[static_cast<std::size_t>(t.scratch)];
         scratch.eqn = step.eqn;
         scratch.primitive = step.kind;
-        if (t.nodes.size() == 1) scratch.maker = c.graph->nodes[t.nodes.back()].op.prim;
+        if (t.nodes.size() == 1) scratch.maker = c.graph->nodes[t.nodes.back()].op().prim;
         scratch.source = step.source;
     }
     mark_residuals(c, plan.buffers);

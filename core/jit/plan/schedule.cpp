@@ -111,8 +111,8 @@ private:
     bool has_product(const Unit& u) const {
         return std::any_of(u.nodes.begin(), u.nodes.end(), [&](std::uint32_t i) {
             const Node& n = g_.nodes[i];
-            return n.kind == NodeKind::Library && n.spec &&
-                   (std::holds_alternative<DotKernel>(n.spec->kind) || std::holds_alternative<ConvKernel>(n.spec->kind));
+            return n.kind == NodeKind::Library && n.spec() &&
+                   (std::holds_alternative<DotKernel>(n.spec()->kind) || std::holds_alternative<ConvKernel>(n.spec()->kind));
         });
     }
     /// An output in the memory of an input costs nothing when its maker runs behind all readers of the input.

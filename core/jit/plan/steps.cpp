@@ -14,12 +14,12 @@ namespace {
 class SharedProducts {
 public:
     LibraryCallPtr call(const Node& n, int threads) {
-        if (!std::holds_alternative<DotKernel>(n.spec->kind)) return make_library_call(n.op, *n.spec, n.layouts, threads);
-        const auto [first, last] = made_.equal_range(hash(n.op));
+        if (!std::holds_alternative<DotKernel>(n.spec()->kind)) return make_library_call(n.op(), *n.spec(), n.layouts, threads);
+        const auto [first, last] = made_.equal_range(hash(n.op()));
         for (auto i = first; i != last; ++i)
             if (alike(*i->second.node, n)) return i->second.call;
-        LibraryCallPtr call = make_library_call(n.op, *n.spec, n.layouts, threads);
-        made_.emplace(hash(n.op), Made{&n, call});
+        LibraryCallPtr call = make_library_call(n.op(), *n.spec(), n.layouts, threads);
+        made_.emplace(hash(n.op()), Made{&n, call});
         return call;
     }
 
@@ -36,8 +36,8 @@ private:
         return h;
     }
     static bool alike(const Node& a, const Node& b) {
-        const auto &x = std::get<DotKernel>(a.spec->kind), &y = std::get<DotKernel>(b.spec->kind);
-        return a.op.prim == b.op.prim && a.op.in == b.op.in && a.op.out == b.op.out && a.op.params == b.op.params &&
+        const auto &x = std::get<DotKernel>(a.spec()->kind), &y = std::get<DotKernel>(b.spec()->kind);
+        return a.op().prim == b.op().prim && a.op().in == b.op().in && a.op().out == b.op().out && a.op().params == b.op().params &&
                a.layouts == b.layouts && x.lhs_contract == y.lhs_contract && x.rhs_contract == y.rhs_contract &&
                x.lhs_batch == y.lhs_batch && x.rhs_batch == y.rhs_batch;
     }
@@ -48,7 +48,7 @@ LibraryCallPtr make_call(SharedProducts& products, const Node& n, int threads) {
     try {
         return products.call(n, threads);
     } catch (Error& e) {
-        e.at(n.op.source.loc()).in("compiling eqn " + path_of(n) + ": " + n.op.prim->name);
+        e.at(n.source.loc()).in("compiling eqn " + path_of(n) + ": " + n.op().prim->name);
         throw;
     }
 }

@@ -13,7 +13,7 @@ namespace {
 
 /// Does operand k of an element-wise node stand where its result does, one by one?
 bool one_by_one(const Graph& g, const Node& n, std::size_t k) {
-    return n.map->operands[k].access == IndexMap::Access::Identity && g.aval(n.in[k]).size() == g.aval(n.out[0]).size();
+    return n.map().operands[k].access == IndexMap::Access::Identity && g.aval(n.in[k]).size() == g.aval(n.out[0]).size();
 }
 
 /// As XLA's HloDataflowAnalysis::CanShareOperandBufferWithUser has it: operations that are element-wise to the last (no constant or row is
@@ -30,7 +30,7 @@ bool shares(const Graph& g, const std::vector<std::uint32_t>& nodes, ValueId in)
     }
     if (all) return true;
     const Node& last = g.nodes[nodes.back()];
-    if (last.kind != NodeKind::Element || (last.op.prim != &kAdd && last.op.prim != &kAddAny) || last.in.size() != 2 || reads != 1)
+    if (last.kind != NodeKind::Element || (last.op().prim != &kAdd && last.op().prim != &kAddAny) || last.in.size() != 2 || reads != 1)
         return false;
     for (std::size_t k = 0; k < 2; ++k) {
         if (g.root(last.in[k]) != in || !one_by_one(g, last, k)) continue;
@@ -45,9 +45,9 @@ bool shares(const Graph& g, const std::vector<std::uint32_t>& nodes, ValueId in)
 
 bool target_in_place(const Graph& g, const std::vector<std::uint32_t>& nodes, ValueId in, ValueId out, bool donated) {
     const Node& last = g.nodes[nodes.back()];
-    if (nodes.size() == 1 && last.kind == NodeKind::Library && last.spec) {
+    if (nodes.size() == 1 && last.kind == NodeKind::Library && last.spec()) {
         const bool updates =
-            std::holds_alternative<ScatterKernel>(last.spec->kind) || std::holds_alternative<DynamicUpdateSliceKernel>(last.spec->kind);
+            std::holds_alternative<ScatterKernel>(last.spec()->kind) || std::holds_alternative<DynamicUpdateSliceKernel>(last.spec()->kind);
         return updates && g.root(last.in[0]) == in && std::count(last.in.begin(), last.in.end(), last.in[0]) == 1;
     }
     if (!donated) return shares(g, nodes, in);
@@ -61,7 +61,7 @@ bool target_in_place(const Graph& g, const std::vector<std::uint32_t>& nodes, Va
             if (!one_by_one)
                 whole.insert(read);
             else if (read == in &&
-                     (n.map->operands[k].access != IndexMap::Access::Identity || g.aval(n.out[0]).size() != g.aval(out).size()))
+                     (n.map().operands[k].access != IndexMap::Access::Identity || g.aval(n.out[0]).size() != g.aval(out).size()))
                 return false;
         }
     }

@@ -15,9 +15,9 @@ namespace jaxscope::exec {
 TargetLayouts::TargetLayouts(const Graph& g, const TargetDevice& device) : g_(g), device_(device) { find_convolved(); }
 
 bool TargetLayouts::joins_features(const Node& n) const {
-    if (n.op.prim != &kConcatenate) return false;
-    const auto layout = convolved_.find(n.op.out[0]->shape);
-    return layout != convolved_.end() && n.op.as<ConcatenateParams>().dimension == layout->second.first;
+    if (n.op().prim != &kConcatenate) return false;
+    const auto layout = convolved_.find(n.op().out[0]->shape);
+    return layout != convolved_.end() && n.op().as<ConcatenateParams>().dimension == layout->second.first;
 }
 
 std::vector<std::int64_t> TargetLayouts::bytes(const std::vector<bool>& stored, const std::vector<bool>& narrow,
@@ -41,7 +41,7 @@ std::vector<std::int64_t> TargetLayouts::bytes(const std::vector<bool>& stored, 
 /// Batch and features; so have those of the same shape between convolutions.
 void TargetLayouts::find_convolved() {
     for (const Node& n : g_.nodes) {
-        const auto* conv = n.spec && n.kind == NodeKind::Library ? std::get_if<ConvKernel>(&n.spec->kind) : nullptr;
+        const auto* conv = n.spec() && n.kind == NodeKind::Library ? std::get_if<ConvKernel>(&n.spec()->kind) : nullptr;
         if (!conv) continue;
         const auto note = [&](ValueId v, const std::vector<int>& spec) {
             const Dims& shape = g_.aval(v).shape;
@@ -63,7 +63,7 @@ void TargetLayouts::find_rows() {
         if (picks_rows(n)) note(n.out[0]);
         if (joins_features(n))
             for (const ValueId v : n.in) parts_.insert(g_.aval(v).shape);
-        if (n.kind == NodeKind::Library && n.spec && std::holds_alternative<ScatterKernel>(n.spec->kind)) note(n.out[0]), note(n.in[2]);
+        if (n.kind == NodeKind::Library && n.spec() && std::holds_alternative<ScatterKernel>(n.spec()->kind)) note(n.out[0]), note(n.in[2]);
     }
 }
 
@@ -101,7 +101,7 @@ std::optional<std::pair<int, int>> own_dimensions(const Aval& operand, const std
 void TargetLayouts::find_matrices(const std::vector<bool>& stored, const std::vector<ValueId>& of_products) {
     const std::set<ValueId> ends(of_products.begin(), of_products.end());
     for (const Node& n : g_.nodes) {
-        const DotKernel* dot = is_product(n) ? std::get_if<DotKernel>(&n.spec->kind) : nullptr;
+        const DotKernel* dot = is_product(n) ? std::get_if<DotKernel>(&n.spec()->kind) : nullptr;
         if (!dot || dot->lhs_batch.empty()) continue;
         for (std::size_t k = 0; k < 2; ++k) {
             const Aval& read = g_.aval(n.in[k]);

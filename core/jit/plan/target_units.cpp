@@ -70,7 +70,7 @@ private:
         for (const Node& n : g_.nodes) one_hot_.push_back(is_one_hot(n));
     }
     static bool reads(const Node& n, std::size_t k) {
-        return n.kind != NodeKind::Element || n.map->operands[k].access != IndexMap::Access::None;
+        return n.kind != NodeKind::Element || n.map().operands[k].access != IndexMap::Access::None;
     }
     /// One number everywhere.
     bool is_fill(ValueId v) const {
@@ -81,8 +81,9 @@ private:
     }
     /// Does this scatter or update write over one number everywhere? XLA fills in the same step, or scatters into the other part of a sum.
     bool fills(const Node& n) const {
-        return n.kind == NodeKind::Library && n.spec &&
-               (std::holds_alternative<ScatterKernel>(n.spec->kind) || std::holds_alternative<DynamicUpdateSliceKernel>(n.spec->kind)) &&
+        return n.kind == NodeKind::Library && n.spec() &&
+               (std::holds_alternative<ScatterKernel>(n.spec()->kind) ||
+                std::holds_alternative<DynamicUpdateSliceKernel>(n.spec()->kind)) &&
                is_fill(n.in[0]) && std::count(n.in.begin(), n.in.end(), n.in[0]) == 1;
     }
     /// Can the step of node `i` compute operand `v` as it reads it?
@@ -93,7 +94,7 @@ private:
     bool fuses_operands(std::uint32_t i) const {
         const Node& n = g_.nodes[i];
         if (is_gather(n)) return false;
-        if (n.op.prim == &kReduceWindowSum || n.op.prim == &kReduceWindowMax || n.op.prim == &kReduceWindowMin) return true;
+        if (n.op().prim == &kReduceWindowSum || n.op().prim == &kReduceWindowMax || n.op().prim == &kReduceWindowMin) return true;
         return element_wise(i) || n.kind == NodeKind::Reduction || (is_product(n) && device_.fuses_into_products);
     }
     bool element_wise(std::uint32_t i) const {
@@ -103,7 +104,7 @@ private:
     /// A scatter into a constant, one element for each row along one dimension (what a gradient of take_along_axis is): XLA compares an
     /// iota with the index instead.
     bool is_one_hot(const Node& n) const {
-        if (n.kind != NodeKind::Library || !n.spec || !std::holds_alternative<ScatterKernel>(n.spec->kind) || n.in.size() != 3)
+        if (n.kind != NodeKind::Library || !n.spec() || !std::holds_alternative<ScatterKernel>(n.spec()->kind) || n.in.size() != 3)
             return false;
         if (!is_fill(n.in[0])) return false;
         const Aval& out = g_.aval(n.out[0]);
@@ -122,12 +123,12 @@ private:
             int sum = 1;
             for (std::size_t k = 0; k < n.in.size(); ++k)
                 if (reads(n, k)) sum = std::min(kLongest + 1, sum + length[g_.root(n.in[k])]);
-            const bool joined = n.op.prim == &kConcatenate;
+            const bool joined = n.op().prim == &kConcatenate;
             const bool fused = std::all_of(users_[v].begin(), users_[v].end(),
                                            [&](std::uint32_t u) { return computes(u, v) && !(joined && is_product(g_.nodes[u])); });
             // A pad is made as it is read, but of what is in memory (the gradients of two slices of the logits).
             const bool padded =
-                std::any_of(users_[v].begin(), users_[v].end(), [&](std::uint32_t u) { return g_.nodes[u].op.prim == &kPad; });
+                std::any_of(users_[v].begin(), users_[v].end(), [&](std::uint32_t u) { return g_.nodes[u].op().prim == &kPad; });
             stored_[v] = output_[v] || padded || !fused || skips_elements(n) || picks_rows(n) || layouts_.joins_features(n) ||
                          (sum > kLongest && users_[v].size() > 1);
             length[v] = stored_[v] ? 0 : sum;
@@ -152,7 +153,7 @@ private:
             for (std::size_t k = 0; k < n.in.size(); ++k)
                 if (const ValueId in = g_.root(n.in[k]); reads(n, k) && g_.aval(in).size() >= g_.aval(v).size())
                     widest = std::max(widest, wide[in]);
-            bool gate = n.op.prim == &kLogistic, alone = true;
+            bool gate = n.op().prim == &kLogistic, alone = true;
             for (const ValueId operand : n.in) {
                 const ValueId in = g_.root(operand);
                 gate = gate || gated[in];
@@ -191,7 +192,7 @@ private:
     void find_late() {
         late_.assign(g_.values.size(), false);
         for (const Node& n : g_.nodes) {
-            if (n.op.prim != &kSelectAndScatterAdd) continue;
+            if (n.op().prim != &kSelectAndScatterAdd) continue;
             const ValueId v = g_.root(n.in[1]);
             const GraphValue& value = g_.values[v];
             late_[v] = value.kind == GraphValue::Kind::Result && element_wise(value.index) && !output_[v] && !ends_a_product(v);
@@ -215,7 +216,7 @@ private:
     /// A choice between `v` and others that are made of less than `v` has, so that a reader makes it again: a causal mask, but no relu's.
     bool only_masks(const Node& n, ValueId v) const {
         const std::int64_t size = g_.aval(v).size();
-        return n.op.prim == &kSelectN &&
+        return n.op().prim == &kSelectN &&
                std::all_of(n.in.begin(), n.in.end(), [&](ValueId in) { return g_.root(in) == v || is_made_of_less(in, size, 8); });
     }
     bool is_made_of_less(ValueId v, std::int64_t size, int depth) const {
@@ -242,11 +243,11 @@ private:
                 const Node& next = g_.nodes[users_[at][0]];
                 if (next.kind != NodeKind::Element || is_gather(next) || waits(next, at, i)) break;
                 const std::int64_t left = g_.aval(next.out[0]).size(), whole = g_.aval(at).size();
-                if (left > whole || (left < whole && !next.map->copies)) break;
+                if (left > whole || (left < whole && !next.map().copies)) break;
                 const ValueId before = std::exchange(at, next.out[0]);
                 // A wide copy that a gather reads stands beside the narrow result that the other readers take.
                 const bool beside = stored_[at] && g_.bytes(at) > g_.bytes(best) && users_[at].size() > 1;
-                const bool copied = next.map->copies || next.op.prim == &kConvertElementType;
+                const bool copied = next.map().copies || next.op().prim == &kConvertElementType;
                 only_copied = only_copied && copied;
                 if (beside && only_copied) beside_.emplace(users_[before][0], best);
                 // What is computed in a wide type is stored in it; a mere copy in a wide type, masked or not, is made again by who reads
@@ -260,7 +261,7 @@ private:
             ended_.push_back(best);
             if (users_[best].size() > 1)
                 for (const std::uint32_t u : users_[best])
-                    if (g_.nodes[u].op.prim == &kConvertElementType && gathered_wide(g_.nodes[u].out[0], best)) beside_.emplace(u, best);
+                    if (g_.nodes[u].op().prim == &kConvertElementType && gathered_wide(g_.nodes[u].out[0], best)) beside_.emplace(u, best);
         }
     }
 
@@ -308,7 +309,7 @@ private:
             if (n.kind == NodeKind::Barrier) return true;               // who reads behind it reads this value
             if (n.kind == NodeKind::Reduction && product) return true;  // made in one step with it (a bias's gradient)
             if (is_product(n)) return at_default_precision(n);
-            if (n.kind == NodeKind::Element) return n.map->copies && !stored_[n.out[0]] && narrow_[n.out[0]];
+            if (n.kind == NodeKind::Element) return n.map().copies && !stored_[n.out[0]] && narrow_[n.out[0]];
             return n.kind == NodeKind::Scan && body_reads_narrow(n, v);
         });
     }
@@ -317,8 +318,8 @@ private:
         return std::all_of(users_[v].begin(), users_[v].end(), [&](std::uint32_t u) {
             const Node& n = g_.nodes[u];
             if (n.kind == NodeKind::Barrier) return true;  // who reads behind it reads this value
-            if (n.kind != NodeKind::Element || !n.map->copies)
-                return n.op.prim == &kConvertElementType && is_float(n.op.out[0]->dtype) && element_bytes(n.out[0]) < 4;
+            if (n.kind != NodeKind::Element || !n.map().copies)
+                return n.op().prim == &kConvertElementType && is_float(n.op().out[0]->dtype) && element_bytes(n.out[0]) < 4;
             return !stored_[n.out[0]] && only_converted(n.out[0]);
         });
     }

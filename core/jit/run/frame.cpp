@@ -111,8 +111,8 @@ void RunFrame::check_finite(const Thunk& t, const Call& call) const {
         if (!holds_nonfinite(static_cast<const char*>(args_[call.first + t.reads.size() + w]), *b.aval)) continue;
         const Node& n = c_.graph->nodes[b.node != ~0u ? b.node : t.nodes.back()];
         throw Error(ErrorCode::CannotRun,
-                    std::string("expected finite numbers, found a NaN or infinity in the result of ") + n.op.prim->name)
-            .at(n.op.source.loc())
+                    std::string("expected finite numbers, found a NaN or infinity in the result of ") + n.op().prim->name)
+            .at(n.source.loc())
             .in("running eqn " + path_of(n));
     }
 }

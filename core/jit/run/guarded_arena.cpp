@@ -27,7 +27,7 @@ void tell_of_crash(int, siginfo_t* info, void*) {
     const Node* n = running;
     const int length =
         snprintf(text, sizeof text, "jaxscope: access outside of its buffers at %p while running eqn %u of '%.200s', %.100s\n",
-                 info->si_addr, n ? n->eqn : 0, n ? n->path_prefix.c_str() : "", n ? n->op.prim->name.c_str() : "nothing");
+                 info->si_addr, n ? n->eqn : 0, n ? n->path_prefix.c_str() : "", n ? n->op().prim->name.c_str() : "nothing");
     if (length > 0) [[maybe_unused]]
         const ssize_t w = write(STDERR_FILENO, text, static_cast<std::size_t>(length));
 }
@@ -88,7 +88,7 @@ void GuardedArena::after(std::size_t step) {
                 "expected an index below " + std::to_string(bad->size) + " in generated code, found " + std::to_string(bad->index));
     if (!t.nodes.empty()) {
         const Node& n = c_.graph->nodes[t.nodes.back()];
-        error.at(n.op.source.loc()).in("running eqn " + path_of(n) + ": " + n.op.prim->name);
+        error.at(n.source.loc()).in("running eqn " + path_of(n) + ": " + n.op().prim->name);
     }
     throw error;
 }

@@ -11,7 +11,7 @@ namespace {
 const Node* onlooker(const Computation& c, const Thunk& t) {
     if (t.kind != Thunk::Kind::Library || t.nodes.size() != 1) return nullptr;
     const Node& n = c.graph->nodes[t.nodes[0]];
-    return only_looks(n.op) ? &n : nullptr;
+    return only_looks(n.op()) ? &n : nullptr;
 }
 
 }  // namespace
@@ -38,7 +38,7 @@ void LookWatch::add(const Computation& c, std::vector<Onlooker>& out) {
         if (!n) continue;
         Seen& seen = seen_[&t];
         if (std::exchange(seen.listed, true)) continue;  // a body that two loops share
-        out.push_back({path_of(*n), n->op.prim->name.c_str(), n->op.params, n->op.source, seen.calls, std::move(seen.kept)});
+        out.push_back({path_of(*n), n->op().prim->name.c_str(), n->op().params, n->source, seen.calls, std::move(seen.kept)});
     }
 }
 

@@ -26,7 +26,7 @@ struct Carry {
 class CarryLoop : public Loop {
 public:
     CarryLoop(const Thunk& t, const Node& n, char* scratch) : t_(t), s_(loop_shape(n)), scratch_(scratch), carries_(s_.carries) {
-        for (std::size_t c = 0; c < s_.carries; ++c) carries_[c].bytes = n.op.out[c]->bytes();
+        for (std::size_t c = 0; c < s_.carries; ++c) carries_[c].bytes = n.op().out[c]->bytes();
     }
 
 protected:
@@ -72,9 +72,9 @@ public:
     ScanLoop(const Thunk& t, const Node& n, char* scratch, const MakeBody& make_body) : CarryLoop(t, n, scratch) {
         body_ = make_body(*t.bodies[0], scratch + t.body_arena);
         for (std::size_t x = s_.consts + s_.carries; x < n.in.size(); ++x)
-            slices_.push_back({x, x, true, slice_bytes(*n.op.in[x], s_.length)});
+            slices_.push_back({x, x, true, slice_bytes(*n.op().in[x], s_.length)});
         for (std::size_t y = s_.carries; y < n.out.size(); ++y)
-            slices_.push_back({t.reads.size() + y, y, false, slice_bytes(*n.op.out[y], s_.length)});
+            slices_.push_back({t.reads.size() + y, y, false, slice_bytes(*n.op().out[y], s_.length)});
     }
     void run(void* const* args) override {
         start(args, s_.length);
@@ -134,7 +134,7 @@ private:
 
 class CondBranches final : public Loop {
 public:
-    CondBranches(const Thunk& t, const Node& n, char* scratch, const MakeBody& make_body) : t_(t), index_(n.op.in[0]->dtype) {
+    CondBranches(const Thunk& t, const Node& n, char* scratch, const MakeBody& make_body) : t_(t), index_(n.op().in[0]->dtype) {
         for (const ComputationPtr& b : t.bodies) branches_.push_back(make_body(*b, scratch + t.body_arena));
     }
     void run(void* const* args) override {

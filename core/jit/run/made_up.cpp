@@ -59,7 +59,7 @@ std::vector<bool> read_as_positive(const Graph& g) {
     for (std::size_t i = g.nodes.size(); i-- > 0;) {
         const Node& n = g.nodes[i];
         const bool asked = std::any_of(n.out.begin(), n.out.end(), [&](ValueId v) { return value[g.root(v)]; });
-        if (!wants_positive(n.op.prim) && !(asked && keeps_positive(n.op.prim))) continue;
+        if (!wants_positive(n.op().prim) && !(asked && keeps_positive(n.op().prim))) continue;
         for (const ValueId v : n.in) value[g.root(v)] = true;
     }
     std::vector<bool> out;

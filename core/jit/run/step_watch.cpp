@@ -55,7 +55,7 @@ void MemoryWatch::after(const Computation& c, std::size_t step) {
         const Thunk& t = c.thunks[step];
         const Node* n = node_of(c, t);
         if (const std::int64_t own = beyond - level.inside; own >= kWorthNaming && n) {
-            UnplannedMemory u{own, path_of(*n), n->op.prim->name.c_str(), n->op.source};
+            UnplannedMemory u{own, path_of(*n), n->op().prim->name.c_str(), n->source};
             if (auto& known = taken_[&t]; known.first < own) known = {own, std::move(u)};
         }
         if (!levels_.empty()) levels_.back().inside = std::max(levels_.back().inside, beyond);
@@ -134,11 +134,11 @@ void ProfileWatch::add(const Computation& c, const std::string& loop, int runs, 
         for (const std::uint32_t n : t.nodes) {
             const Node& node = c.graph->nodes[n];
             row.eqns.push_back(path_of(node));
-            row.primitives.push_back(node.op.prim->name.c_str());
-            if (node.op.prim->cost) row.flops += node.op.prim->cost.fn(node.op).flops * row.calls;
+            row.primitives.push_back(node.op().prim->name.c_str());
+            if (node.op().prim->cost) row.flops += node.op().prim->cost.fn(node.op()).flops * row.calls;
         }
         row.eqns.erase(std::unique(row.eqns.begin(), row.eqns.end()), row.eqns.end());
-        if (const Node* n = node_of(c, t)) row.source = n->op.source;
+        if (const Node* n = node_of(c, t)) row.source = n->source;
         row.is_loop = !t.bodies.empty();
         row.copy = t.kind == Thunk::Kind::Copy;
         for (const int b : t.reads) row.bytes += static_cast<double>(c.buffers[static_cast<std::size_t>(b)].aval->bytes()) * row.calls;
