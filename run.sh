@@ -5,7 +5,10 @@ set -euo pipefail
 cd "$(dirname "$0")"
 . tools/setup.sh
 install_packages "${BUILD_PACKAGES[@]}"
-build release build/release jaxscope jaxscope-gui jaxscope-layout
+# What ./test.sh built is taken as it is: with other flags everything would be compiled again.
+preset=release
+if grep -qs '^JAXSCOPE_TESTS:BOOL=ON' build/release/CMakeCache.txt; then preset=tests; fi
+build "$preset" build/release jaxscope jaxscope-gui jaxscope-layout
 say "jaxscope report sample:transformer_lm"
 build/release/jaxscope report sample:transformer_lm -d report
 say "The report lies in report/: report.html, report.json, split.svg"

@@ -12,7 +12,7 @@ from seed import seed_of_sample
 from conftest import largest_error, made, made_by
 
 JAXSCOPE = os.environ.get("JAXSCOPE", "jaxscope")
-COUNT = int(os.environ.get("JAXSCOPE_COUNT") or (1000 if os.environ.get("JAXSCOPE_FULL") else 200))
+COUNT = int(os.environ.get("JAXSCOPE_COUNT") or (1000 if os.environ.get("JAXSCOPE_FULL") else 60))
 BY_HAND = 52
 
 

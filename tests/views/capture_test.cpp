@@ -7,6 +7,7 @@
 
 #include "capture_dialog.h"
 #include "views/window_fixture.h"
+#include "views/window_tests.h"
 
 using namespace jaxscope;
 using namespace jaxscope::views;
@@ -222,5 +223,5 @@ private:
     std::unique_ptr<MainWindow> window_;
 };
 
-QTEST_MAIN(CaptureTest)
+JAXSCOPE_WINDOW_TESTS(CaptureTest)
 #include "capture_test.moc"

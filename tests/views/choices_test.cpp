@@ -6,6 +6,7 @@
 #include <QtTest>
 
 #include "views/window_fixture.h"
+#include "views/window_tests.h"
 
 using namespace jaxscope;
 using namespace jaxscope::views;
@@ -309,5 +310,5 @@ private:
     std::unique_ptr<MainWindow> window_;
 };
 
-QTEST_MAIN(ChoicesTest)
+JAXSCOPE_WINDOW_TESTS(ChoicesTest)
 #include "choices_test.moc"

@@ -5,6 +5,7 @@
 #include <QtTest>
 
 #include "views/window_fixture.h"
+#include "views/window_tests.h"
 
 using namespace jaxscope;
 using namespace jaxscope::views;
@@ -116,5 +117,5 @@ private:
     WindowFixture fixture_;
 };
 
-QTEST_MAIN(CommandsTest)
+JAXSCOPE_WINDOW_TESTS(CommandsTest)
 #include "commands_test.moc"

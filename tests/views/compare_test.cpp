@@ -4,6 +4,7 @@
 #include <QtTest>
 
 #include "views/window_fixture.h"
+#include "views/window_tests.h"
 
 using namespace jaxscope;
 using namespace jaxscope::views;
@@ -142,5 +143,5 @@ private:
     std::unique_ptr<MainWindow> window_;
 };
 
-QTEST_MAIN(CompareTest)
+JAXSCOPE_WINDOW_TESTS(CompareTest)
 #include "compare_test.moc"

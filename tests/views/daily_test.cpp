@@ -14,6 +14,7 @@
 
 #include "memory/timeline_widget.h"
 #include "views/window_fixture.h"
+#include "views/window_tests.h"
 
 using namespace jaxscope;
 using namespace jaxscope::views;
@@ -332,5 +333,5 @@ private:
     std::unique_ptr<MainWindow> window_;
 };
 
-QTEST_MAIN(DailyTest)
+JAXSCOPE_WINDOW_TESTS(DailyTest)
 #include "daily_test.moc"

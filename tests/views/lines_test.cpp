@@ -9,6 +9,7 @@
 
 #include "base/units.h"
 #include "views/window_fixture.h"
+#include "views/window_tests.h"
 
 using namespace jaxscope;
 using namespace jaxscope::views;
@@ -442,5 +443,5 @@ private:
     std::unique_ptr<MainWindow> window_;
 };
 
-QTEST_MAIN(LinesTest)
+JAXSCOPE_WINDOW_TESTS(LinesTest)
 #include "lines_test.moc"

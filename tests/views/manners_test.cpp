@@ -8,6 +8,7 @@
 #include <QtTest>
 
 #include "views/window_fixture.h"
+#include "views/window_tests.h"
 
 using namespace jaxscope;
 using namespace jaxscope::views;
@@ -298,5 +299,5 @@ private:
     std::unique_ptr<MainWindow> window_;
 };
 
-QTEST_MAIN(MannersTest)
+JAXSCOPE_WINDOW_TESTS(MannersTest)
 #include "manners_test.moc"

@@ -7,6 +7,7 @@
 
 #include "memory/memory_view.h"
 #include "views/window_fixture.h"
+#include "views/window_tests.h"
 
 using namespace jaxscope;
 using namespace jaxscope::views;
@@ -172,5 +173,5 @@ private:
     std::unique_ptr<MainWindow> window_;
 };
 
-QTEST_MAIN(MarksTest)
+JAXSCOPE_WINDOW_TESTS(MarksTest)
 #include "marks_test.moc"

@@ -9,6 +9,7 @@
 #include "support/toy_programs.h"
 #include "tables/table_panel.h"
 #include "theme/theme.h"
+#include "views/window_tests.h"
 
 using namespace jaxscope;
 using namespace jaxscope::views;
@@ -219,5 +220,5 @@ private Q_SLOTS:
     }
 };
 
-QTEST_MAIN(ModelsTest)
+JAXSCOPE_WINDOW_TESTS(ModelsTest)
 #include "models_test.moc"

@@ -4,6 +4,7 @@
 
 #include "base/units.h"
 #include "views/window_fixture.h"
+#include "views/window_tests.h"
 
 using namespace jaxscope;
 using namespace jaxscope::views;
@@ -111,5 +112,5 @@ private:
     std::unique_ptr<MainWindow> window_;
 };
 
-QTEST_MAIN(PagesTest)
+JAXSCOPE_WINDOW_TESTS(PagesTest)
 #include "pages_test.moc"

@@ -4,6 +4,7 @@
 
 #include "base/units.h"
 #include "views/window_fixture.h"
+#include "views/window_tests.h"
 
 using namespace jaxscope;
 using namespace jaxscope::views;
@@ -285,5 +286,5 @@ private:
     std::unique_ptr<MainWindow> window_;
 };
 
-QTEST_MAIN(ProgramViewTest)
+JAXSCOPE_WINDOW_TESTS(ProgramViewTest)
 #include "program_view_test.moc"

@@ -15,6 +15,7 @@
 #include "graph/first_window.h"
 #include "picture/graph_layout.h"
 #include "views/window_fixture.h"
+#include "views/window_tests.h"
 
 using namespace jaxscope;
 using namespace jaxscope::views;
@@ -367,5 +368,5 @@ private:
     std::unique_ptr<MainWindow> window_;
 };
 
-QTEST_MAIN(RoomTest)
+JAXSCOPE_WINDOW_TESTS(RoomTest)
 #include "room_test.moc"

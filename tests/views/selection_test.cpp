@@ -5,6 +5,7 @@
 #include <QtTest>
 
 #include "views/window_fixture.h"
+#include "views/window_tests.h"
 
 using namespace jaxscope;
 using namespace jaxscope::views;
@@ -221,5 +222,5 @@ private:
     std::unique_ptr<MainWindow> window_;
 };
 
-QTEST_MAIN(SelectionTest)
+JAXSCOPE_WINDOW_TESTS(SelectionTest)
 #include "selection_test.moc"

@@ -5,6 +5,7 @@
 #include "base/units.h"
 #include "sharding/sharding_view.h"
 #include "views/window_fixture.h"
+#include "views/window_tests.h"
 
 using namespace jaxscope;
 using namespace jaxscope::views;
@@ -163,5 +164,5 @@ private:
     std::unique_ptr<MainWindow> window_;
 };
 
-QTEST_MAIN(ShardingTest)
+JAXSCOPE_WINDOW_TESTS(ShardingTest)
 #include "sharding_test.moc"

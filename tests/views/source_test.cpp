@@ -9,6 +9,7 @@
 #include "io/capture/writer.h"
 #include "picture/find.h"
 #include "views/window_fixture.h"
+#include "views/window_tests.h"
 
 using namespace jaxscope;
 using namespace jaxscope::views;
@@ -158,5 +159,5 @@ private:
     std::unique_ptr<MainWindow> window_;
 };
 
-QTEST_MAIN(SourceTest)
+JAXSCOPE_WINDOW_TESTS(SourceTest)
 #include "source_test.moc"

@@ -5,6 +5,7 @@
 #include <QtTest>
 
 #include "views/window_fixture.h"
+#include "views/window_tests.h"
 
 using namespace jaxscope;
 using namespace jaxscope::views;
@@ -133,5 +134,5 @@ private:
     std::unique_ptr<MainWindow> window_;
 };
 
-QTEST_MAIN(TargetTest)
+JAXSCOPE_WINDOW_TESTS(TargetTest)
 #include "target_test.moc"

@@ -4,6 +4,7 @@
 
 #include "ir/print/printer.h"
 #include "views/window_fixture.h"
+#include "views/window_tests.h"
 
 using namespace jaxscope;
 using namespace jaxscope::views;
@@ -101,5 +102,5 @@ private:
     std::unique_ptr<MainWindow> window_;
 };
 
-QTEST_MAIN(TextTest)
+JAXSCOPE_WINDOW_TESTS(TextTest)
 #include "text_test.moc"

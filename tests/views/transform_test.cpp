@@ -4,6 +4,7 @@
 
 #include "analysis/equations/eqn_path.h"
 #include "views/window_fixture.h"
+#include "views/window_tests.h"
 
 using namespace jaxscope;
 using namespace jaxscope::views;
@@ -117,5 +118,5 @@ private:
     std::unique_ptr<MainWindow> window_;
 };
 
-QTEST_MAIN(TransformTest)
+JAXSCOPE_WINDOW_TESTS(TransformTest)
 #include "transform_test.moc"

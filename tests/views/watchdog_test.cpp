@@ -7,6 +7,7 @@
 
 #include "background/watchdog.h"
 #include "views/window_fixture.h"
+#include "views/window_tests.h"
 
 using namespace jaxscope;
 using namespace jaxscope::views;
@@ -146,9 +147,5 @@ private:
     WindowFixture fixture_;
 };
 
-int main(int argc, char** argv) {
-    WatchedApplication application(argc, argv);
-    WatchdogTest test;
-    return QTest::qExec(&test, argc, argv);
-}
+JAXSCOPE_WINDOW_TESTS_IN(WatchdogTest, WatchedApplication)
 #include "watchdog_test.moc"

@@ -12,6 +12,7 @@
 
 #include "support/toy_programs.h"
 #include "views/window_fixture.h"
+#include "views/window_tests.h"
 
 using namespace jaxscope;
 using namespace jaxscope::views;
@@ -480,5 +481,5 @@ private:
     WindowFixture fixture_;
 };
 
-QTEST_MAIN(WindowTest)
+JAXSCOPE_WINDOW_TESTS(WindowTest)
 #include "window_test.moc"

@@ -20,6 +20,7 @@
 #include "session/kept_choices.h"
 #include "tour.h"
 #include "views/window_fixture.h"
+#include "views/window_tests.h"
 #include "workbench.h"
 
 using namespace jaxscope;
@@ -386,5 +387,5 @@ private:
     std::unique_ptr<Workbench> bench_;
 };
 
-QTEST_MAIN(WorkbenchTest)
+JAXSCOPE_WINDOW_TESTS(WorkbenchTest)
 #include "workbench_test.moc"
