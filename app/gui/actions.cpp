@@ -141,6 +141,14 @@ void MainWindow::add_mark_actions(QMenu* edit) {
     add_action(edit, tr("Copy the Python of what was marked"), QKeySequence(QStringLiteral("Alt+Shift+C")), [this] { copy_marks(); });
 }
 
+void MainWindow::donate_leaf(int input, bool donate) {
+    Choices choices = session_.choices();
+    std::vector<int>& kept = choices.kept_back;
+    kept.erase(std::remove(kept.begin(), kept.end(), input), kept.end());
+    if (!donate) kept.insert(std::lower_bound(kept.begin(), kept.end(), input), input);
+    session_.choose(choices);
+}
+
 /// The arguments of what is differentiated, or would be: of a program without a gradient its own.
 void MainWindow::fill_respect() {
     respect_->clear();

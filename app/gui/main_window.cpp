@@ -73,6 +73,8 @@ MainWindow::MainWindow(QWidget* parent)
     add_actions();
     connect(&session_, &Session::opened, this, &MainWindow::show_program);
     connect(&session_, &Session::updated, this, &MainWindow::show_stages);
+    connect(donations_, &DonationModel::leaf_ticked, this, &MainWindow::donate_leaf);
+    connect(donation_view_->canvas(), &DonationCanvas::leaf_ticked, this, &MainWindow::donate_leaf);
     connect(&session_, &Session::open_failed, this, [this](const QString& text) { notice_->tell(text); });
     connect(top_, &TopBar::policy_problem, this, &MainWindow::tell_policy_problem);
     connect(top_->search(), &QLineEdit::returnPressed, this, [this] { find_next(1); });

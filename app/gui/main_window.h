@@ -173,6 +173,7 @@ private:
     void tell_fitting();
     void add_mark_actions(QMenu* edit);
     void copy_marks();
+    void donate_leaf(int input, bool donate);
     void fill_respect();
     void choose_respect();
     void tell_marks();
