@@ -134,7 +134,8 @@ int run(int argc, char** argv) {
         workbench.open(arguments.positionalArguments());
     else if (!arguments.isSet(watch) && !arguments.isSet(screenshot) && jaxscope::app::opens_last_at_start())
         workbench.open_last();
-    for (const QString& name : arguments.values(tab)) workbench.current()->show_tab(name);
+    if (!arguments.value(screenshot).contains(QLatin1String("{tab}")))
+        for (const QString& name : arguments.values(tab)) workbench.current()->show_tab(name);
     if (arguments.isSet(policy)) {
         QObject::connect(window.session(), &jaxscope::views::Session::opened, &window, [&window, text = arguments.value(policy)] {
             window.top_bar()->policy_box()->setEditText(text);
