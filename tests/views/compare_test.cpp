@@ -3,6 +3,7 @@
 #include <QTableView>
 #include <QtTest>
 
+#include "base/units.h"
 #include "views/window_fixture.h"
 
 using namespace jaxscope;
@@ -87,6 +88,19 @@ private Q_SLOTS:
         QVERIFY(added > 0);
         QCOMPARE(static_cast<int>(before.rows.size()) - removed + added, static_cast<int>(now.rows.size()));
         QVERIFY2(model->total().contains(QStringLiteral("%1 added").arg(added)), qPrintable(model->total()));
+        // The curve of the program as it is stands behind this one, and its peak beside.
+        const auto curve = [&](const std::shared_ptr<const MemoryPlan>& as_it_is) {
+            TimelineWidget timeline(window_->selection(), false);
+            timeline.resize(600, 300);
+            timeline.set_plan(window_->session()->current().plan, as_it_is, 0);
+            return std::pair(timeline.grab(QRect(88, 66, 488, 194)).toImage(), timeline.head_texts().figures);
+        };
+        const auto& as_it_is = window_->session()->as_it_is().plan;
+        QVERIFY(as_it_is && as_it_is->planned_peak < window_->session()->current().plan->planned_peak);  // else the axis is another one
+        const auto with = curve(as_it_is), without = curve(nullptr);
+        QVERIFY(with.first != without.first);
+        QVERIFY2(with.second.contains("as it is " + utf8(bytes_text(as_it_is->planned_peak))), qPrintable(with.second));
+        QVERIFY(!without.second.contains("as it is"));
         window_->session()->undo();
         QTRY_VERIFY_WITH_TIMEOUT(settled(*window_), kPatience);
         for (int r = 0; r < model->rowCount(); ++r) QVERIFY(!model->is_added(r) && !model->is_removed(r));

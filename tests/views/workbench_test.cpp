@@ -11,6 +11,7 @@
 #include <QJsonObject>
 #include <QMenu>
 #include <QMenuBar>
+#include <QMessageBox>
 #include <QProcess>
 #include <QStackedWidget>
 #include <QTabBar>
@@ -408,6 +409,12 @@ private Q_SLOTS:
         if (const QString pictures = qEnvironmentVariable("JAXSCOPE_PICTURES"); !pictures.isEmpty())
             help->grab().save(pictures + "/shortcuts.png");
         help->close();
+        trigger("About jaxscope");
+        auto* about = bench_->findChild<QMessageBox*>();
+        QVERIFY(about != nullptr && about->isVisible());
+        QVERIFY2(about->text().startsWith("jaxscope ") && about->informativeText().contains("Apache License 2.0"),
+                 qPrintable(about->text()));
+        about->close();
     }
 
     void the_tour_leads_through_the_window() {

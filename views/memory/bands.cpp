@@ -20,7 +20,8 @@ Pass pass_of(const PlannedStep& step) {
 
 }  // namespace
 
-/// Steps of neither pass between two of one (copies, what a jit hands in) belong to it.
+/// Steps of neither pass between two of one (copies, what a jit hands in) belong to it. Of what stands alone in the other pass (zeros that
+/// a schedule makes early) nothing is said: stripes would say less than the two grounds do.
 std::vector<TimelineWidget::Band> TimelineWidget::bands_of(const MemoryPlan& plan) {
     std::vector<Band> bands;
     for (int s = 0; s < static_cast<int>(plan.steps.size()); ++s) {
@@ -32,6 +33,9 @@ std::vector<TimelineWidget::Band> TimelineWidget::bands_of(const MemoryPlan& pla
         else
             bands.back().last = s + 1;
     }
+    constexpr int kShort = 40;  // of so many parts of the run
+    const int least = static_cast<int>(plan.steps.size()) / kShort;
+    bands.erase(std::remove_if(bands.begin(), bands.end(), [&](const Band& b) { return b.last - b.first <= least; }), bands.end());
     return bands;
 }
 
