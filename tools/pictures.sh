@@ -35,14 +35,26 @@ if [ "${1:-}" = --programs ]; then
   done
 fi
 [ $# -gt 0 ] || set -- "$root"/samples/captures/*.jaxscope
+# A process for each size takes all views: what is computed for them is computed once.
+views=(program split memory lines donated source jaxpr transforms policies donation buffers)
+tabs=()
+for view in "${views[@]}"; do tabs+=(--tab "$view"); done
 for capture in "$@"; do
   name=$(basename "$capture" .jaxscope)
-  for tab in program split memory lines donated source jaxpr transforms policies; do
+  for size in 1280x800 1600x1000 3840x2160; do
+    picture "$capture" "$where/$name-{tab}-{theme}-$size.png" "${tabs[@]}" --size "$size"
+  done
+  QT_SCALE_FACTOR=2 picture "$capture" "$where/$name-{tab}-{theme}-scale2.png" "${tabs[@]}" --size 960x540
+done
+missing=0
+for capture in "$@"; do
+  for tab in "${views[@]}"; do
     for theme in light dark; do
-      for size in 1280x800 1600x1000 3840x2160; do
-        picture "$capture" "$where/$name-$tab-$theme-$size.png" --tab "$tab" --theme "$theme" --size "$size"
+      for size in 1280x800 1600x1000 3840x2160 scale2; do
+        file=$where/$(basename "$capture" .jaxscope)-$tab-$theme-$size.png
+        [ -s "$file" ] || { echo "no picture: $file" >&2; missing=1; }
       done
-      QT_SCALE_FACTOR=2 picture "$capture" "$where/$name-$tab-$theme-scale2.png" --tab "$tab" --theme "$theme" --size 960x540
     done
   done
 done
+exit $missing

@@ -141,6 +141,14 @@ void MainWindow::add_mark_actions(QMenu* edit) {
     add_action(edit, tr("Copy the Python of what was marked"), QKeySequence(QStringLiteral("Alt+Shift+C")), [this] { copy_marks(); });
 }
 
+void MainWindow::donate_leaf(int input, bool donate) {
+    Choices choices = session_.choices();
+    std::vector<int>& kept = choices.kept_back;
+    kept.erase(std::remove(kept.begin(), kept.end(), input), kept.end());
+    if (!donate) kept.insert(std::lower_bound(kept.begin(), kept.end(), input), input);
+    session_.choose(choices);
+}
+
 /// The arguments of what is differentiated, or would be: of a program without a gradient its own.
 void MainWindow::fill_respect() {
     respect_->clear();
@@ -275,7 +283,7 @@ void MainWindow::add_graph_actions() {
     QAction* what_it_is = add_of_selection(tr("Copy what it is"), "", [this] {
         const Explanation& words = inspector_->explanation();
         QGuiApplication::clipboard()->setText(utf8(words.title + "\n" + words.subtitle));
-        notice_->tell(tr("Its name and type are on the clipboard."));
+        notice_->confirm(tr("Its name and type are on the clipboard."));
     });
     offer_everywhere({in_source, what_it_is});
     graph->addSeparator();
@@ -364,14 +372,14 @@ void MainWindow::ask_for_table_export() {
 bool MainWindow::export_table(const QString& file) {
     const TablePanel* table = front_table();
     const QString problem = write_table(*table->table()->model(), table->table()->accessibleName(), file);
-    notice_->tell(problem.isEmpty() ? tr("The table is in %1.").arg(file) : problem);
+    problem.isEmpty() ? notice_->confirm(tr("The table is in %1.").arg(file)) : notice_->tell(problem);
     return problem.isEmpty();
 }
 
 void MainWindow::copy_table() {
     const TablePanel* table = front_table();
     QGuiApplication::clipboard()->setText(table_as_text(*table->table()->model(), '\t'));
-    notice_->tell(tr("The table of %1 is on the clipboard, with tabs between its columns.").arg(table->table()->accessibleName()));
+    notice_->confirm(tr("The table of %1 is on the clipboard, with tabs between its columns.").arg(table->table()->accessibleName()));
 }
 
 bool MainWindow::export_picture(const QString& file) {
@@ -379,13 +387,13 @@ bool MainWindow::export_picture(const QString& file) {
     const auto* page = qobject_cast<PageView*>(pictures_->currentWidget());
     const bool as_text = page != nullptr && file.endsWith(QLatin1String(".html"), Qt::CaseInsensitive);
     const QString problem = as_text ? write_html(page->body(), file) : write_picture(picture_of(*pictures_->currentWidget()), file);
-    notice_->tell(problem.isEmpty() ? tr("The picture is in %1.").arg(file) : problem);
+    problem.isEmpty() ? notice_->confirm(tr("The picture is in %1.").arg(file)) : notice_->tell(problem);
     return problem.isEmpty();
 }
 
 void MainWindow::copy_picture() {
     QGuiApplication::clipboard()->setImage(as_image(picture_of(*pictures_->currentWidget())));
-    notice_->tell(tr("The picture is on the clipboard."));
+    notice_->confirm(tr("The picture is on the clipboard."));
 }
 
 }  // namespace jaxscope::app

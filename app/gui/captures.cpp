@@ -38,6 +38,19 @@ void MainWindow::capture(const QString& target, bool watch) {
     if (!target.isEmpty()) capture_->start();
 }
 
+bool MainWindow::asks_to_capture(const QString& file) {
+    const CaptureRequest request = request_for(file);
+    if (!request.file.endsWith(QLatin1String(".py")) || !QFileInfo::exists(request.file)) return false;
+    if (capture_ == nullptr) build_capture();
+    capture_->set_request(request);
+    QTimer::singleShot(0, capture_, [this] {  // over a window that is only about to be shown
+        capture_->show();
+        capture_->raise();
+        capture_->activateWindow();
+    });
+    return true;
+}
+
 /// Once everything is known of what was captured again.
 void MainWindow::tell_what_changed() {
     const Look& look = session_.current();

@@ -2,12 +2,10 @@
 // jaxscope-gui [FILE]: the window. `jaxscope open FILE` starts it.
 #include <QApplication>
 #include <QCommandLineParser>
-#include <QElapsedTimer>
 #include <QMessageBox>
 #include <QSet>
 #include <QSettings>
 #include <QStyleFactory>
-#include <QTimer>
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -17,6 +15,7 @@
 #include "ir/registry.h"
 #include "main_window.h"
 #include "preferences.h"
+#include "screenshots.h"
 #include "theme/theme.h"
 #include "workbench.h"
 
@@ -62,45 +61,6 @@ private:
     QSet<QString> told_;
 };
 
-/// Waits until nothing is being computed, saves a picture of the window and ends: pictures of the README and smoke tests.
-void take_screenshot(MainWindow& window, QWidget& whole, const QString& file, const QString& select) {
-    auto* timer = new QTimer(&window);
-    auto* clock = new QElapsedTimer;
-    clock->start();
-    auto* first = new QMetaObject::Connection;
-    *first = QObject::connect(window.program_view(), &jaxscope::views::ProgramView::laid_out, &window, [clock, first] {
-        std::fprintf(stderr, "jaxscope-gui: first picture after %lld ms\n", static_cast<long long>(clock->elapsed()));
-        QObject::disconnect(*first);
-        delete first;
-    });
-    QObject::connect(timer, &QTimer::timeout, &window, [&window, &whole, timer, clock, file, select] {
-        const bool ready = !window.session()->busy() && !window.session()->running() && !window.program_view()->busy() &&
-                           !window.split_view()->busy() && (window.session()->current().done || window.session()->program() == nullptr);
-        if (!ready && clock->elapsed() < 60'000) return;
-        timer->stop();
-        if (!select.isEmpty()) {
-            jaxscope::Picked picked;
-            const auto& residuals = window.session()->current().residuals;
-            const auto row = static_cast<std::size_t>(select.toInt());
-            if (residuals && row < residuals->rows.size()) picked.residual = residuals->rows[row].id;
-            window.selection()->pick(picked);
-        }
-        QTimer::singleShot(250, &window, [&whole, file, clock] {
-            const bool saved = whole.grab().save(file);
-            if (!saved) std::fprintf(stderr, "jaxscope-gui: expected a picture file that can be written, found %s\n", qUtf8Printable(file));
-            std::fprintf(stderr, "jaxscope-gui: %s after %lld ms\n", qUtf8Printable(file), static_cast<long long>(clock->elapsed()));
-            delete clock;
-            QCoreApplication::exit(saved ? 0 : 2);
-        });
-    });
-    QObject::connect(window.session(), &jaxscope::views::Session::open_failed, &window, [timer](const QString& text) {
-        timer->stop();
-        std::fprintf(stderr, "jaxscope-gui: %s\n", qUtf8Printable(text));
-        QCoreApplication::exit(2);
-    });
-    timer->start(50);
-}
-
 bool takes_picture(int argc, char** argv) {
     return std::any_of(argv + 1, argv + argc, [](const char* a) { return std::string_view(a).starts_with("--screenshot"); });
 }
@@ -143,7 +103,9 @@ int run(int argc, char** argv) {
     arguments.setApplicationDescription("Shows where a JAX program's memory goes.");
     arguments.addHelpOption();
     arguments.addPositionalArgument("FILE", "captures, jaxpr texts or workspaces: a tab for each", "[FILE...]");
-    const QCommandLineOption screenshot("screenshot", "Saves a picture of the window and ends.", "PNG");
+    const QCommandLineOption screenshot(
+        "screenshot", "Saves a picture of the window and ends; with {tab} and {theme} in its name one of each --tab, in each theme.",
+        "PNG");
     const QCommandLineOption tab(
         "tab",
         "program, split, memory, lines, donated, source, jaxpr, transforms or sharding; residuals, donation, buffers or "
@@ -172,7 +134,8 @@ int run(int argc, char** argv) {
         workbench.open(arguments.positionalArguments());
     else if (!arguments.isSet(watch) && !arguments.isSet(screenshot) && jaxscope::app::opens_last_at_start())
         workbench.open_last();
-    for (const QString& name : arguments.values(tab)) workbench.current()->show_tab(name);
+    if (!arguments.value(screenshot).contains(QLatin1String("{tab}")))
+        for (const QString& name : arguments.values(tab)) workbench.current()->show_tab(name);
     if (arguments.isSet(policy)) {
         QObject::connect(window.session(), &jaxscope::views::Session::opened, &window, [&window, text = arguments.value(policy)] {
             window.top_bar()->policy_box()->setEditText(text);
@@ -187,7 +150,8 @@ int run(int argc, char** argv) {
     }
     workbench.show();
     if (arguments.isSet(watch)) window.capture(arguments.value(watch), true);
-    if (arguments.isSet(screenshot)) take_screenshot(window, workbench, arguments.value(screenshot), arguments.value(select));
+    if (arguments.isSet(screenshot))
+        new jaxscope::app::Screenshots(window, workbench, arguments.value(screenshot), arguments.values(tab), arguments.value(select));
     return QApplication::exec();
 }
 

@@ -73,6 +73,8 @@ MainWindow::MainWindow(QWidget* parent)
     add_actions();
     connect(&session_, &Session::opened, this, &MainWindow::show_program);
     connect(&session_, &Session::updated, this, &MainWindow::show_stages);
+    connect(donations_, &DonationModel::leaf_ticked, this, &MainWindow::donate_leaf);
+    connect(donation_view_->canvas(), &DonationCanvas::leaf_ticked, this, &MainWindow::donate_leaf);
     connect(&session_, &Session::open_failed, this, [this](const QString& text) { notice_->tell(text); });
     connect(top_, &TopBar::policy_problem, this, &MainWindow::tell_policy_problem);
     connect(top_->search(), &QLineEdit::returnPressed, this, [this] { find_next(1); });
@@ -83,7 +85,7 @@ MainWindow::MainWindow(QWidget* parent)
     });
     connect(inspector_, &Inspector::verdict_wanted, this, [this](HandVerdict verdict) { session_.mark(selection_.picked(), verdict); });
     connect(inspector_, &Inspector::python_copied, this,
-            [this](const QString& python) { notice_->tell(tr("On the clipboard: %1").arg(python)); });
+            [this](const QString& python) { notice_->confirm(tr("On the clipboard: %1").arg(python)); });
     changed_.setSingleShot(true);
     changed_.setInterval(300);
     connect(&watcher_, &QFileSystemWatcher::fileChanged, this, [this] { changed_.start(); });
@@ -290,6 +292,7 @@ void MainWindow::tell_fitting() {
 
 void MainWindow::open(const QString& file) {
     if (file.endsWith(QLatin1String(kWorkspaceEnding))) return Q_EMIT files_wanted({file});
+    if (asks_to_capture(file)) return;
     if (QFileInfo::exists(file) && is_xla_text(file.toStdString())) return read_xla({file});
     again_.reset();
     file_ = QFileInfo::exists(file) ? QFileInfo(file).absoluteFilePath() : file;

@@ -101,6 +101,8 @@ public:
     /// it again whenever the file is saved.
     void capture(const QString& target = {}, bool watch = false);
     CaptureDialog* capture_dialog() { return capture_; }
+    /// A Python file (or FILE.py:NAME) can't be opened: the window asks what of it is to be captured. False: it is none.
+    bool asks_to_capture(const QString& file);
     /// A page that says what differs: from another program or a report; from the program as it is, with the choices made here.
     void compare_with(const QString& file);
     void compare_with_as_it_is();
@@ -173,6 +175,7 @@ private:
     void tell_fitting();
     void add_mark_actions(QMenu* edit);
     void copy_marks();
+    void donate_leaf(int input, bool donate);
     void fill_respect();
     void choose_respect();
     void tell_marks();

@@ -139,6 +139,7 @@ void MainWindow::compare_with_as_it_is() {
     Choices before = session_.choices();
     before.clear_policies();
     before.donate.reset();
+    before.kept_back.clear();
     compare_choices(before, tr("as it is"), session_.choices(), tr("as chosen here"));
 }
 

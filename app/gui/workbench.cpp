@@ -20,7 +20,7 @@ namespace jaxscope::app {
 
 namespace {
 
-constexpr int kSoon = 400;  // ms
+constexpr int kSoon = 400, kAgain = 10'000;  // ms
 
 bool is_workspace(const QString& file) { return file.endsWith(QLatin1String(kWorkspaceEnding)); }
 
@@ -49,12 +49,19 @@ Workbench::Workbench(bool keeps, QWidget* parent)
     column->addWidget(tabs_);
     column->addWidget(programs_, 1);
     setCentralWidget(centre);
+    unkept_ = new views::NoticeBar(centre);
     connect(tabs_, &QTabBar::currentChanged, this, &Workbench::show_current);
     soon_.setSingleShot(true);
     soon_.setInterval(kSoon);
     connect(&soon_, &QTimer::timeout, this, &Workbench::keep);
+    again_.setSingleShot(true);
+    again_.setInterval(kAgain);
+    connect(&again_, &QTimer::timeout, this, &Workbench::keep);
+    connect(&autosave_, &Autosave::problem_changed, this, &Workbench::tell_unkept);
+    connect(&named_, &KeptFile::problem_changed, this, &Workbench::tell_unkept);
     if (const QByteArray geometry = QSettings().value("window/geometry").toByteArray(); !geometry.isEmpty()) restoreGeometry(geometry);
     offer_last(add());
+    tell_unkept();
 }
 
 Workbench::~Workbench() = default;
@@ -188,7 +195,7 @@ bool Workbench::open_workspace(const QString& file) {
         return false;
     }
     take(read);
-    named_ = QFileInfo(file).absoluteFilePath();
+    named_.set_name(QFileInfo(file).absoluteFilePath(), workspace_text(read));
     return true;
 }
 
@@ -202,8 +209,9 @@ void Workbench::open_last() {
 }
 
 bool Workbench::save_workspace(const QString& file) {
-    const QString problem = write_workspace(workspace_text(workspace()), file);
-    if (problem.isEmpty()) named_ = QFileInfo(file).absoluteFilePath();
+    const QByteArray text = workspace_text(workspace());
+    const QString problem = write_whole(text, file);
+    if (problem.isEmpty()) named_.set_name(QFileInfo(file).absoluteFilePath(), text);
     current()->notice()->tell(problem.isEmpty() ? tr("The workspace is in %1, and is kept in step with what is open here.").arg(file)
                                                 : problem);
     return problem.isEmpty();
@@ -211,7 +219,7 @@ bool Workbench::save_workspace(const QString& file) {
 
 void Workbench::ask_for_workspace(bool save) {
     const QString kinds = tr("Workspaces (*%1)").arg(QLatin1String(kWorkspaceEnding));
-    QString file = save ? QFileDialog::getSaveFileName(this, tr("Save the workspace"), named_, kinds)
+    QString file = save ? QFileDialog::getSaveFileName(this, tr("Save the workspace"), named_.name(), kinds)
                         : QFileDialog::getOpenFileName(this, tr("Open a workspace"), {}, kinds);
     if (file.isEmpty()) return;
     if (save && !is_workspace(file)) file += QLatin1String(kWorkspaceEnding);
@@ -221,9 +229,33 @@ void Workbench::ask_for_workspace(bool save) {
 void Workbench::keep() {
     const Workspace now = workspace();
     autosave_.keep(now);
-    if (named_.isEmpty() || now.programs.isEmpty()) return;
-    writer_.drop();
-    writer_.start([text = workspace_text(now), file = named_] { write_workspace(text, file); });
+    if (!now.programs.isEmpty()) named_.keep(workspace_text(now));
+    if (!unkept().isEmpty()) again_.start();
+}
+
+QString Workbench::unkept() const {
+    QStringList reasons{autosave_.problem(), named_.problem()};
+    reasons.removeAll({});
+    return reasons.join(QStringLiteral("; "));
+}
+
+/// Each reason once: who has put it away knows. It goes when what is open is on disk again.
+void Workbench::tell_unkept() {
+    const QString why = unkept();
+    if (why == told_unkept_) return;
+    told_unkept_ = why;
+    if (why.isEmpty()) {
+        again_.stop();
+        told_closing_ = false;
+        return unkept_->hide();
+    }
+    again_.start();
+    unkept_->tell(
+        tr("What is open and chosen here isn't kept on disk: %1. Make room there or allow writing, and it is kept again within %2 "
+           "seconds; or keep it in a file elsewhere.")
+            .arg(why)
+            .arg(again_.interval() / 1000),
+        tr("Save the workspace…"), [this] { ask_for_workspace(true); });
 }
 
 /// After a crash it is said at once; else the start page has it.
@@ -240,13 +272,22 @@ void Workbench::offer_last(MainWindow* program) {
                                 [this] { open_last(); });
 }
 
+/// What can't be kept while the window goes is told as well, once; a window that is closed again goes without.
+bool Workbench::stays_for(const QString& problem) {
+    if (problem.isEmpty() || told_closing_) return false;
+    told_closing_ = true;
+    unkept_->tell(tr("What is open and chosen here can't be kept for the next time: %1. Close again to leave it behind.").arg(problem),
+                  tr("Save the workspace\u2026"), [this] { ask_for_workspace(true); });
+    return true;
+}
+
 void Workbench::closeEvent(QCloseEvent* event) {
     soon_.stop();
     QSettings().setValue("window/geometry", saveGeometry());
     current()->keep_layout();
     const Workspace now = workspace();
-    autosave_.close(now);
-    if (!named_.isEmpty() && !now.programs.isEmpty()) write_workspace(workspace_text(now), named_);
+    if (stays_for(now.programs.isEmpty() ? QString() : named_.keep_now(workspace_text(now))) || stays_for(autosave_.close(now)))
+        return event->ignore();
     QMainWindow::closeEvent(event);
 }
 

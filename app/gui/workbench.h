@@ -10,6 +10,9 @@
 class QStackedWidget;
 class QTabBar;
 class QToolButton;
+namespace jaxscope::views {
+class NoticeBar;
+}
 
 namespace jaxscope::app {
 
@@ -41,6 +44,9 @@ public:
     void open_last();
     QTabBar* tabs() const { return tabs_; }
     const Autosave& autosave() const { return autosave_; }
+    /// Lies over all programs, and stays while they come and go: what is open can't be kept on disk.
+    views::NoticeBar* unkept_notice() const { return unkept_; }
+    QTimer* again() { return &again_; }
 
 protected:
     void closeEvent(QCloseEvent* event) override;
@@ -53,14 +59,20 @@ private:
     void connect_program(MainWindow* program);
     void ask_for_workspace(bool save);
     void keep();
+    QString unkept() const;
+    void tell_unkept();
+    bool stays_for(const QString& problem);
     void offer_last(MainWindow* program);
 
     QStackedWidget *menus_, *programs_;
     QTabBar* tabs_;
     Autosave autosave_;
-    QString named_;  ///< the user's own file, kept in step with what is open
-    QTimer soon_;    ///< choices come in quick succession
-    views::BackgroundThread writer_;
+    KeptFile named_;  ///< the user's own file, kept in step with what is open
+    QTimer soon_;     ///< choices come in quick succession
+    QTimer again_;    ///< a disk that was full may have room later
+    views::NoticeBar* unkept_;
+    QString told_unkept_;        ///< the reasons that were told
+    bool told_closing_ = false;  ///< what can't be kept when the window goes was told
 };
 
 }  // namespace jaxscope::app

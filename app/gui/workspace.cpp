@@ -10,10 +10,8 @@
 #include <QJsonObject>
 #include <QSettings>
 #include <cmath>
+#include <filesystem>
 
-#include "base/atomic_file.h"
-#include "base/error.h"
-#include "session/session.h"
 #include "theme/theme.h"
 
 namespace jaxscope::app {
@@ -73,17 +71,6 @@ QByteArray workspace_text(const Workspace& workspace) {
     return QJsonDocument(all).toJson();
 }
 
-QString write_workspace(const QByteArray& text, const QString& file) {
-    try {
-        AtomicFile out(file.toStdString());
-        out.stream().write(text.constData(), text.size());
-        out.commit();
-    } catch (const std::exception& e) {
-        return views::in_words(e);
-    }
-    return {};
-}
-
 QString read_workspace(const QString& file, Workspace& out) {
     QFile in(file);
     if (!in.open(QIODevice::ReadOnly)) return translated("%1 can't be read: %2").arg(file, in.errorString());
@@ -115,20 +102,39 @@ QString read_workspace(const QString& file, Workspace& out) {
 QString workspace_folder() { return QFileInfo(QSettings().fileName()).dir().filePath(QStringLiteral("workspaces")); }
 
 Autosave::Autosave(QString folder) : folder_(std::move(folder)) {
-    if (folder_.isEmpty() || !QDir().mkpath(folder_)) return;  // no folder to write to: nothing is kept, everything else goes on
-    adopt_left_behind();
-    const QString name =
-        QStringLiteral("%1%2-%3").arg(kAutosave).arg(QCoreApplication::applicationPid()).arg(QDateTime::currentMSecsSinceEpoch());
-    file_ = QDir(folder_).filePath(name + QLatin1String(kWorkspaceEnding));
-    lock_ = std::make_unique<QLockFile>(file_ + QStringLiteral(".lock"));
-    lock_->setStaleLockTime(0);  // by its process alone: a window may stay open for days
-    if (!lock_->tryLock(0)) file_.clear();
+    connect(&own_, &KeptFile::problem_changed, this, &Autosave::problem_changed);
+    begin();
 }
 
-Autosave::~Autosave() {
-    const std::lock_guard hold(writing_->mutex);
-    writing_->closed = true;
-    // Whatever wasn't closed stays for the next one: the lock goes.
+Autosave::~Autosave() = default;  // whatever wasn't closed stays for the next one: the lock goes
+
+/// A file of its own, where the folder can be written.
+void Autosave::begin() {
+    if (folder_.isEmpty() || closed_ || !own_.name().isEmpty()) return;
+    const QString problem = look_for_file();
+    if (problem == problem_) return;
+    problem_ = problem;
+    Q_EMIT problem_changed();
+}
+
+QString Autosave::look_for_file() {
+    std::error_code wrong;
+    std::filesystem::create_directories(folder_.toStdString(), wrong);
+    if (wrong) return translated("expected a folder at '%1', found: %2").arg(folder_, QString::fromStdString(wrong.message()));
+    if (!lock_) adopt_left_behind();
+    const QString name =
+        QStringLiteral("%1%2-%3").arg(kAutosave).arg(QCoreApplication::applicationPid()).arg(QDateTime::currentMSecsSinceEpoch());
+    const QString file = QDir(folder_).filePath(name + QLatin1String(kWorkspaceEnding));
+    lock_ = std::make_unique<QLockFile>(file + QStringLiteral(".lock"));
+    lock_->setStaleLockTime(0);  // by its process alone: a window may stay open for days
+    if (lock_->tryLock(0)) {
+        own_.set_name(file);
+        return {};
+    }
+    // Qt doesn't say why: the same is asked of the file itself.
+    const QString why = write_whole(workspace_text({}), file);
+    QFile::remove(file);
+    return why.isEmpty() ? translated("expected to write '%1.lock', found that it can't be written").arg(file) : why;
 }
 
 /// Files whose window is gone without having closed: the newest is what was open last.
@@ -140,7 +146,7 @@ void Autosave::adopt_left_behind() {
         QLockFile lock(file.filePath() + QStringLiteral(".lock"));
         lock.setStaleLockTime(0);
         if (!lock.tryLock(0)) continue;  // its window is there
-        const QString to = folder.filePath(kLastName + QLatin1String(kWorkspaceEnding));
+        const QString to = last_file();
         Workspace left;
         const bool whole = read_workspace(file.filePath(), left).isEmpty() && !left.programs.isEmpty();
         if (whole && !crashed_ && std::rename(QFile::encodeName(file.filePath()).constData(), QFile::encodeName(to).constData()) == 0)
@@ -151,32 +157,24 @@ void Autosave::adopt_left_behind() {
 }
 
 void Autosave::keep(const Workspace& workspace) {
-    if (file_.isEmpty()) return;
-    QByteArray text = workspace_text(workspace);
-    if (text == kept_) return;
-    kept_ = text;
-    writer_.drop();
-    writer_.start([text = std::move(text), file = file_, writing = writing_] {
-        const std::lock_guard hold(writing->mutex);
-        if (!writing->closed) write_workspace(text, file);
-    });
+    begin();
+    own_.keep(workspace_text(workspace));
 }
 
-void Autosave::close(const Workspace& workspace) {
-    if (file_.isEmpty()) return;
-    const std::lock_guard hold(writing_->mutex);
-    if (writing_->closed) return;
-    writing_->closed = true;
-    const QString to = QDir(folder_).filePath(kLastName + QLatin1String(kWorkspaceEnding));
-    if (!workspace.programs.isEmpty()) write_workspace(workspace_text(workspace), to);
-    QFile::remove(file_);
+QString Autosave::close(const Workspace& workspace) {
+    if (own_.name().isEmpty() || closed_) return problem_;
+    if (!workspace.programs.isEmpty())
+        if (const QString problem = write_whole(workspace_text(workspace), last_file()); !problem.isEmpty()) return problem;
+    closed_ = true;
+    const QString file = own_.name();
+    own_.set_name({});
+    QFile::remove(file);
     lock_.reset();
+    return {};
 }
 
-QString Autosave::last() const {
-    if (folder_.isEmpty()) return {};
-    const QString file = QDir(folder_).filePath(kLastName + QLatin1String(kWorkspaceEnding));
-    return QFileInfo::exists(file) ? file : QString();
-}
+QString Autosave::last_file() const { return QDir(folder_).filePath(kLastName + QLatin1String(kWorkspaceEnding)); }
+
+QString Autosave::last() const { return !folder_.isEmpty() && QFileInfo::exists(last_file()) ? last_file() : QString(); }
 
 }  // namespace jaxscope::app

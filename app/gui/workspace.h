@@ -8,9 +8,8 @@
 #include <QStringList>
 #include <QVector>
 #include <memory>
-#include <mutex>
 
-#include "background/background.h"
+#include "kept_file.h"
 
 namespace jaxscope::app {
 
@@ -37,43 +36,43 @@ struct Workspace {
 constexpr const char* kWorkspaceEnding = ".jaxscope-workspace";
 
 QByteArray workspace_text(const Workspace& workspace);
-/// Replaces the file in one step. What is wrong, or empty.
-QString write_workspace(const QByteArray& text, const QString& file);
 /// What is wrong, or empty.
 QString read_workspace(const QString& file, Workspace& out);
 
 /// Keeps a workspace on disk while its window is there. A window that goes leaves it as the last one; one that is killed leaves it as well,
 /// for the next to find.
-class Autosave {
+class Autosave : public QObject {
+    Q_OBJECT
 public:
     /// `folder`: for all windows of this user; empty: nothing is kept.
     explicit Autosave(QString folder);
-    ~Autosave();
-    Autosave(const Autosave&) = delete;
-    Autosave& operator=(const Autosave&) = delete;
-    /// Written in the background; the last one counts. Nothing changes where it is what was kept.
+    ~Autosave() override;
+    /// Written in the background; the last one counts. Nothing changes where it is what was kept. Where there was no file to write to, one
+    /// is looked for again.
     void keep(const Workspace& workspace);
-    /// The window goes: written at once, for the next one.
-    void close(const Workspace& workspace);
+    /// The window goes: written at once, for the next one. What is wrong, and then the window may stay; or empty.
+    QString close(const Workspace& workspace);
     /// The file that holds what was open last, or empty.
     QString last() const;
     /// Did the window that left it end without being closed?
     bool after_crash() const { return crashed_; }
     /// This one's own file.
-    QString file() const { return file_; }
+    QString file() const { return own_.name(); }
+    /// Why what is open isn't kept; empty: it is.
+    QString problem() const { return problem_.isEmpty() ? own_.problem() : problem_; }
+
+Q_SIGNALS:
+    void problem_changed();
 
 private:
+    void begin();
+    QString look_for_file();
     void adopt_left_behind();
-    QString folder_, file_;
+    QString last_file() const;
+    QString folder_, problem_;
     std::unique_ptr<QLockFile> lock_;
-    QByteArray kept_;
-    bool crashed_ = false;
-    struct Writing {
-        std::mutex mutex;
-        bool closed = false;
-    };
-    std::shared_ptr<Writing> writing_ = std::make_shared<Writing>();
-    views::BackgroundThread writer_;
+    bool crashed_ = false, closed_ = false;
+    KeptFile own_;
 };
 
 /// Where Autosave keeps them: beside the settings.

@@ -25,12 +25,13 @@ int same_region(int region, const Program& from, const Program& to) {
     return Choices::kAuto;
 }
 
-std::vector<int> same_arguments(const std::vector<int>& arguments, const Program& from, const Program& to) {
+/// Of arguments or leaves, by their names.
+std::vector<int> same_numbers(const std::vector<int>& numbers, const std::vector<Sym>& from, const std::vector<Sym>& to) {
     std::vector<int> out;
-    for (const int a : arguments) {
-        if (a < 0 || static_cast<std::size_t>(a) >= from.arg_names.size()) continue;
-        const auto found = std::find(to.arg_names.begin(), to.arg_names.end(), from.arg_names[static_cast<std::size_t>(a)]);
-        if (found != to.arg_names.end()) out.push_back(static_cast<int>(found - to.arg_names.begin()));
+    for (const int n : numbers) {
+        if (n < 0 || static_cast<std::size_t>(n) >= from.size()) continue;
+        const auto found = std::find(to.begin(), to.end(), from[static_cast<std::size_t>(n)]);
+        if (found != to.end()) out.push_back(static_cast<int>(found - to.begin()));
     }
     return out;
 }
@@ -40,14 +41,15 @@ std::vector<int> same_arguments(const std::vector<int>& arguments, const Program
 bool operator==(const Choices& a, const Choices& b) {
     // Bindings, so that a member that is added must be named here; attributes, because these compare policies by content.
     const auto all = [](const Choices& c) {
-        const auto& [region, wrt, wrt_all, policy, each_block, replaced, by_hand, marked_at, donate, as_step, expand, project, jit] = c;
+        const auto& [region, wrt, wrt_all, policy, each_block, replaced, by_hand, marked_at, donate, kept_back, as_step, expand, project,
+                     jit] = c;
         const auto& [threads, fuse, recompute_cheap, memory_limit, schedule, over_devices, debug, debug_prints, write_prints, target,
                      remat] = jit;
         std::vector<std::pair<std::string, Attr>> sites;
         for (const Choices::Replacement& r : replaced) sites.emplace_back(r.site, to_attr(r.policy));
-        return std::tuple(region, wrt, wrt_all, to_attr(policy), each_block, sites, by_hand, marked_at, donate, as_step, expand, project,
-                          threads, fuse, recompute_cheap, memory_limit, schedule, over_devices, debug, debug_prints, write_prints, target,
-                          remat);
+        return std::tuple(region, wrt, wrt_all, to_attr(policy), each_block, sites, by_hand, marked_at, donate, kept_back, as_step, expand,
+                          project, threads, fuse, recompute_cheap, memory_limit, schedule, over_devices, debug, debug_prints, write_prints,
+                          target, remat);
     };
     return all(a) == all(b);
 }
@@ -67,7 +69,8 @@ Choices carried_over(const Choices& choices, const Program& from, const Program&
     Choices out = choices;
     out.region = same_region(choices.region, from, to);
     if (out.region == Choices::kAuto && choices.region != Choices::kAuto) out.wrt.reset();  // they numbered that region's arguments
-    if (choices.donate) out.donate = same_arguments(*choices.donate, from, to);
+    if (choices.donate) out.donate = same_numbers(*choices.donate, from.arg_names, to.arg_names);
+    out.kept_back = same_numbers(choices.kept_back, from.in_paths, to.in_paths);
     return out;
 }
 

@@ -45,6 +45,8 @@ struct Choices {
     std::optional<std::vector<HandMark>> by_hand;
     MarkedAt marked_at = MarkedAt::Anywhere;  ///< of `by_hand`
     std::optional<std::vector<int>> donate;   ///< argument numbers instead of the program's own
+    std::vector<int> kept_back;               ///< input leaves that aren't donated though their arguments are, in order: JAX donates
+                                              ///< arguments as a whole, so that in Python such a leaf is an argument of its own
     /// Plan and run what a what-if plans and runs, without a policy too: value and gradient of a program that differentiates nothing
     /// (itself, where that can't be had).
     bool as_step = false;

@@ -46,13 +46,13 @@ std::string subject_key(const Choices& c) {
     return s;
 }
 std::string step_key(const Choices& c) { return c.changes_program() || c.as_step ? subject_key(c) : "as captured"; }
-std::string donation_key(const Choices& c) { return "d" + numbers_key(c.donate); }
+std::string donation_key(const Choices& c) { return "d" + numbers_key(c.donate) + "-" + numbers_key(c.kept_back); }
 std::string jit_key(const JitOptions& o) {
     return fmt::format("j{} {} {} {} {} {} {} {} {}", o.threads, o.fuse, o.recompute_cheap, o.schedule, o.debug, o.debug_prints,
                        o.write_prints, o.target ? o.target->name : "", static_cast<int>(o.remat_lowering));
 }
 
-std::vector<bool> donated_inputs(const Program& p, const Choices& c) {
+std::vector<bool> donated_arguments(const Program& p, const Choices& c) {
     if (!c.donate) return p.donated;
     const int last = p.arg_of_input.empty() ? -1 : *std::max_element(p.arg_of_input.begin(), p.arg_of_input.end());
     for (const int a : *c.donate)
@@ -60,6 +60,28 @@ std::vector<bool> donated_inputs(const Program& p, const Choices& c) {
             throw Error(ErrorCode::NotFound, fmt::format("expected arguments to donate from 0 to {}, found {}", last, a));
     std::vector<bool> out;
     for (const int a : p.arg_of_input) out.push_back(std::find(c.donate->begin(), c.donate->end(), a) != c.donate->end());
+    return out;
+}
+
+std::vector<bool> donated_inputs(const Program& p, const Choices& c) {
+    std::vector<bool> out = donated_arguments(p, c);
+    for (const int leaf : c.kept_back)
+        if (leaf >= 0 && static_cast<std::size_t>(leaf) < out.size()) out[static_cast<std::size_t>(leaf)] = false;
+    return out;
+}
+
+/// Leaves of donated arguments that the user keeps.
+std::vector<DonatedLeaf> kept_back_leaves(const Program& p, const Choices& c) {
+    const std::vector<bool> donated = donated_arguments(p, c);
+    std::vector<DonatedLeaf> out;
+    for (const int leaf : c.kept_back) {
+        const auto at = static_cast<std::size_t>(leaf);
+        if (leaf < 0 || at >= donated.size() || !donated[at] || at >= p.in_paths.size()) continue;
+        const AvalRef aval = p.jaxpr->aval(p.jaxpr->invar(static_cast<std::uint32_t>(leaf)));
+        DonatedLeaf kept{leaf, p.in_paths[at].str(), to_text(aval), aval->bytes()};
+        kept.reason = "kept back by hand; in Python it is passed as an argument of its own";
+        out.push_back(std::move(kept));
+    }
     return out;
 }
 
@@ -177,9 +199,11 @@ const DonationReport& Inspection::donation() const {
     return stages_->get<DonationReport>("donation " + donation_key(choices_), [&] {
         std::vector<bool> donated = donated_inputs(*program_, choices_);
         const Inspection plain = as_captured();
-        if (const PerDevice& cut = plain.per_device())
-            return pair_donations(*program_, std::move(donated), shares(*program_, *cut.program));
-        return pair_donations(*program_, std::move(donated));
+        const PerDevice& cut = plain.per_device();
+        DonationReport report =
+            pair_donations(*program_, std::move(donated), cut ? std::optional(shares(*program_, *cut.program)) : std::nullopt);
+        report.kept_back = kept_back_leaves(*program_, choices_);
+        return report;
     });
 }
 

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <jaxscope/capture.h>
 
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
 #include <memory>
 
 #include "api/rule_table.h"
 #include "calls/remat/remat.h"
 #include "io/capture/writer.h"
+#include "io/text/surroundings.h"
 #include "trace/jit/jit_state.h"
 #include "trace/regions.h"
 #include "transforms/residuals.h"
@@ -30,16 +34,42 @@ private:
     RegionRecorder* outer_;
 };
 
-/// The files that the program's places name, so that they show their text where it is at hand.
+/// A file's text, as captures of Python hold theirs: as long ones as these. None where it can't be read, or isn't what was compiled: it has
+/// no line `last`.
+std::optional<std::string> text_of(const std::string& file, int last) {
+    constexpr std::size_t kMostBytes = 2'000'000;
+    std::error_code none;
+    if (!std::filesystem::is_regular_file(file, none)) return {};
+    std::string text(kMostBytes, '\0');
+    std::ifstream in(file, std::ios::binary);
+    in.read(text.data(), static_cast<std::streamsize>(text.size()));
+    if (in.bad() || in.gcount() <= 0) return {};
+    text.resize(static_cast<std::size_t>(in.gcount()));
+    if (!in.eof()) {  // up to the end of a line
+        text.resize(text.rfind('\n') + 1);
+    } else if (std::count(text.begin(), text.end(), '\n') + 1 < last) {
+        return {};
+    }
+    return first_bad_utf8(text) == std::string_view::npos ? std::optional(std::move(text)) : std::nullopt;
+}
+
+/// The files that the program's places name, with their text where it is at hand.
 void add_files(::jaxscope::Program& p) {
-    std::vector<Sym> seen;
-    for (const ::jaxscope::Jaxpr* j : all_jaxprs(*p.jaxpr))
-        for (const Eqn& e : j->eqns)
-            for (const Frame& f : e.source->frames()) {
-                if (std::find(seen.begin(), seen.end(), f.file) != seen.end()) continue;
-                seen.push_back(f.file);
-                p.files.push_back({f.file.str(), true, std::nullopt});
-            }
+    std::vector<std::pair<Sym, int>> last;  // line that is named
+    const auto add = [&](const ::jaxscope::Jaxpr& top) {
+        for (const ::jaxscope::Jaxpr* j : all_jaxprs(top))
+            for (const Eqn& e : j->eqns)
+                for (const Frame& f : e.source->frames()) {
+                    const auto known = std::find_if(last.begin(), last.end(), [&](const auto& l) { return l.first == f.file; });
+                    if (known == last.end())
+                        last.emplace_back(f.file, f.line);
+                    else
+                        known->second = std::max(known->second, f.line);
+                }
+    };
+    add(*p.jaxpr);
+    for (const ::jaxscope::Region& region : p.regions) add(*region.jaxpr);
+    for (const auto& [file, line] : last) p.files.push_back({file.str(), true, text_of(file.str(), line)});
 }
 
 /// Has callable policies answer what the capture's readers may ask: a policy is no longer there then.
@@ -98,7 +128,12 @@ CaptureState* make_capture(Call& call, JitState* state, const CaptureOptions& op
     return out.release();
 }
 
-void save_capture(const CaptureState& state, const std::string& path) { write_capture(*state.program, path); }
+void save_capture(const CaptureState& state, const std::string& path, const SaveOptions& options) {
+    if (options.source) return write_capture(*state.program, path);
+    ::jaxscope::Program plain = *state.program;
+    for (SourceFile& file : plain.files) file.text.reset();
+    write_capture(plain, path);
+}
 void drop_capture(CaptureState* state) noexcept { delete state; }
 
 }  // namespace jaxscope::jax::detail

@@ -32,6 +32,7 @@ struct DonationReport {
     std::int64_t saved_bytes = 0;        ///< of the leaves that are used
     std::vector<std::string> findings;   ///< what JAX keeps quiet about: silently lost ones, what else could be donated
     Aliases alias_of_output;
+    std::vector<DonatedLeaf> kept_back;  ///< of donated arguments, but not donated: whoever asks for the report says so
 };
 
 /// Types of what one device has, where a program is spread over several: JAX pairs by them. Of what nobody says where it lies (`*_said`)

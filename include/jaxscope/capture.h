@@ -9,10 +9,13 @@ struct CaptureOptions {
     std::vector<std::string> arg_names = {};
     const char* name = nullptr;
 };
+struct SaveOptions {
+    bool source = true;  ///< the text of your files whose lines it names, where they can be read when it is captured
+};
 namespace jax::detail {
 struct CaptureState;
 CaptureState* make_capture(Call& call, JitState* state, const CaptureOptions& options);
-void save_capture(const CaptureState& state, const std::string& path);
+void save_capture(const CaptureState& state, const std::string& path, const SaveOptions& options);
 void drop_capture(CaptureState* state) noexcept;
 }  // namespace jax::detail
 
@@ -26,7 +29,7 @@ public:
         if (state_) jax::detail::drop_capture(state_);
     }
     /// Writes FILE, and FILE.npz for larger arrays. Throws Error when that can't be done.
-    void save(const std::string& path) const { jax::detail::save_capture(*state_, path); }
+    void save(const std::string& path, const SaveOptions& options = {}) const { jax::detail::save_capture(*state_, path, options); }
 
 private:
     jax::detail::CaptureState* state_;

@@ -2,6 +2,10 @@
 #include <gtest/gtest.h>
 #include <jaxscope/jax.h>
 
+#include <filesystem>
+
+#include "io/load_program.h"
+
 namespace {
 
 namespace jax = jaxscope::jax;
@@ -11,6 +15,26 @@ namespace la = jnp::linalg;
 namespace nn = jax::nn;
 namespace jr = jax::random;
 using jax::Array;
+
+/// Files are named as they were when they were compiled: seen from the sources here.
+TEST(Places, CapturesHoldTheTextOfFilesThatAreThere) {
+    const std::string path = JAXSCOPE_BINARY_DIR "/places_test.jaxscope";
+    const auto files = [&](const std::string& from, const jaxscope::SaveOptions& options) {
+        const std::filesystem::path before = std::filesystem::current_path();
+        std::filesystem::current_path(from);
+        jaxscope::capture(jax::grad([](Array x) { return jnp::sin(x); }), Array(1.)).save(path, options);
+        std::filesystem::current_path(before);
+        return jaxscope::load_program(path)->files;
+    };
+    const auto held = files(JAXSCOPE_SOURCE_DIR, {});
+    ASSERT_EQ(held.size(), 1u);
+    EXPECT_EQ(held[0].path, "tests/trace/places_test.cpp");
+    ASSERT_TRUE(held[0].text);
+    EXPECT_TRUE(held[0].text->starts_with("// What a function of ours records"));
+    EXPECT_TRUE(held[0].text->ends_with("}  // namespace\n"));
+    EXPECT_FALSE(files(JAXSCOPE_SOURCE_DIR, {.source = false})[0].text);
+    EXPECT_FALSE(files("/", {})[0].text);
+}
 
 #define IN_THIS_FILE(...)                                                                                                       \
     {                                                                                                                           \

@@ -148,6 +148,16 @@ private Q_SLOTS:
         QTRY_VERIFY_WITH_TIMEOUT(!dialog().running(), kPatience);
     }
 
+    void a_python_file_that_is_opened_is_asked_about() {
+        const auto window = new_window();
+        window->open(path("train.py") + ":endless");
+        QVERIFY(window->capture_dialog() != nullptr);
+        QTRY_VERIFY(window->capture_dialog()->isVisible() && !window->capture_dialog()->running());
+        QCOMPARE(window->capture_dialog()->request().file, path("train.py"));
+        QCOMPARE(window->capture_dialog()->request().name, QStringLiteral("endless"));
+        QVERIFY(window->notice()->text().isEmpty() && window->nothing_open());
+    }
+
     void functions_that_say_what_to_capture_come_first() {
         QCOMPARE(functions_of(path("train.py")), (QStringList{"program", "endless", "loss"}));
     }

@@ -191,9 +191,13 @@ private Q_SLOTS:
         c.region = 1;
         c.donate = std::vector<int>{0, 2};
         c.wrt = std::vector<int>{3};
+        from.in_paths = {Sym("params['w']"), Sym("x")};
+        to.in_paths = {Sym("x"), Sym("params['w']")};
+        c.kept_back = {0};
         const Choices moved = carried_over(c, from, to);
         QCOMPARE(moved.region, 0);
         QVERIFY(moved.donate == std::vector<int>{1});
+        QVERIFY2(moved.kept_back == std::vector<int>{1}, "a leaf is found by its path");
         QVERIFY(moved.wrt == c.wrt);
         to.regions = {first};
         QCOMPARE(carried_over(c, from, to).region, Choices::kAuto);

@@ -3,6 +3,7 @@
 #include <QTableView>
 #include <QtTest>
 
+#include "base/units.h"
 #include "views/window_fixture.h"
 #include "views/window_tests.h"
 
@@ -88,6 +89,19 @@ private Q_SLOTS:
         QVERIFY(added > 0);
         QCOMPARE(static_cast<int>(before.rows.size()) - removed + added, static_cast<int>(now.rows.size()));
         QVERIFY2(model->total().contains(QStringLiteral("%1 added").arg(added)), qPrintable(model->total()));
+        // The curve of the program as it is stands behind this one, and its peak beside.
+        const auto curve = [&](const std::shared_ptr<const MemoryPlan>& as_it_is) {
+            TimelineWidget timeline(window_->selection(), false);
+            timeline.resize(600, 300);
+            timeline.set_plan(window_->session()->current().plan, as_it_is, 0);
+            return std::pair(timeline.grab(QRect(88, 66, 488, 194)).toImage(), timeline.head_texts().figures);
+        };
+        const auto& as_it_is = window_->session()->as_it_is().plan;
+        QVERIFY(as_it_is && as_it_is->planned_peak < window_->session()->current().plan->planned_peak);  // else the axis is another one
+        const auto with = curve(as_it_is), without = curve(nullptr);
+        QVERIFY(with.first != without.first);
+        QVERIFY2(with.second.contains("as it is " + utf8(bytes_text(as_it_is->planned_peak))), qPrintable(with.second));
+        QVERIFY(!without.second.contains("as it is"));
         window_->session()->undo();
         QTRY_VERIFY_WITH_TIMEOUT(settled(*window_), kPatience);
         for (int r = 0; r < model->rowCount(); ++r) QVERIFY(!model->is_added(r) && !model->is_removed(r));
@@ -115,6 +129,42 @@ private Q_SLOTS:
         window_->selection()->pick(picked);
         const QRect seen(QPoint(0, -canvas->pos().y()), window_->donation_view()->viewport()->size());
         QVERIFY(seen.contains(canvas->row_rect(last).center()));
+    }
+
+    void leaves_are_ticked_one_by_one() {
+        window_->show_tab("donated");
+        window_->show_tab("donation");
+        DonationCanvas* canvas = window_->donation_view()->canvas();
+        const DonationReport before = *window_->session()->current().donation;
+        const int number = canvas->order().front();
+        const DonatedLeaf leaf = before.donated[static_cast<std::size_t>(number)];
+        QVERIFY(leaf.used);
+        QTest::mouseClick(canvas, Qt::LeftButton, {}, canvas->tick_rect(number).center());
+        QTRY_VERIFY_WITH_TIMEOUT(window_->session()->shows_choices() && settled(*window_), kPatience);
+        QVERIFY(window_->session()->choices().kept_back == std::vector<int>{leaf.input});
+        const DonationReport kept = *window_->session()->current().donation;
+        QCOMPARE(kept.donated.size() + 1, before.donated.size());
+        QCOMPARE(kept.kept_back.size(), std::size_t{1});
+        QCOMPARE(kept.kept_back[0].path, leaf.path);
+        QCOMPARE(kept.saved_bytes, before.saved_bytes - leaf.bytes);
+        // It stands last, and a tick in the table gives it back.
+        QCOMPARE(canvas->order().size(), before.donated.size());
+        QCOMPARE(canvas->shown_path(canvas->order().back()).left(6), utf8(leaf.path).left(6));
+        QVERIFY(window_->donation_view()->canvas()->tool_tip_at(canvas->row_rect(canvas->order().back()).center()).contains("by hand"));
+        takes_pictures(*window_, "ticked");
+        QAbstractItemModel* table = window_->donation_table()->table()->model();
+        QCOMPARE(table->rowCount(), static_cast<int>(before.donated.size()));
+        int unticked = -1;
+        for (int row = 0; row < table->rowCount(); ++row)
+            if (table->index(row, DonationModel::Used).data(Qt::CheckStateRole).toInt() == Qt::Unchecked) unticked = row;
+        QVERIFY(unticked >= 0 && (table->index(unticked, DonationModel::Used).flags() & Qt::ItemIsUserCheckable));
+        QVERIFY(table->index(unticked, DonationModel::Path).data().toString() == utf8(leaf.path));
+        QVERIFY(table->setData(table->index(unticked, DonationModel::Used), Qt::Checked, Qt::CheckStateRole));
+        QTRY_VERIFY_WITH_TIMEOUT(window_->session()->shows_choices() && settled(*window_), kPatience);
+        QVERIFY(window_->session()->choices().kept_back.empty());
+        QCOMPARE(window_->session()->current().donation->saved_bytes, before.saved_bytes);
+        window_->session()->undo();
+        QVERIFY(window_->session()->choices().kept_back == std::vector<int>{leaf.input});
     }
 
     void pairs_of_other_places_are_told() {

@@ -69,6 +69,39 @@ private Q_SLOTS:
         QVERIFY2(flame->accessibleDescription().contains(utf8(bytes_text(node.bytes))), qPrintable(flame->accessibleDescription()));
     }
 
+    void what_is_alive_and_what_is_saved_is_put_together_by_scope_type_and_role() {
+        QVERIFY(opens(*window_));
+        FlameWidget* flame = lines();
+        MemoryView* memory = window_->memory_view();
+        const Look& look = window_->session()->current();
+        const MemoryTimeline over_time = memory_timeline(*look.plan);
+        for (const int whose : {0, 1})
+            for (const FlameBy by : {FlameBy::Scopes, FlameBy::Types, FlameBy::Roles}) {
+                memory->whose()->setCurrentIndex(whose);
+                memory->by()->setCurrentIndex(static_cast<int>(by));
+                QTRY_VERIFY_WITH_TIMEOUT(!memory->busy(), kPatience);
+                QCOMPARE(flame->graph().bytes, whose == 0 ? look.plan->live_peak : look.residuals->total_bytes);
+                std::map<std::string, std::int64_t> roots;
+                QSet<QString> names;
+                std::int64_t all = 0;
+                for (const FlameNode& node : flame->graph().nodes) {
+                    if (node.parent < 0) roots[node.function] += node.bytes, all += node.bytes;
+                    QCOMPARE(node.line, 0);
+                    names.insert(utf8(node.function));
+                }
+                QCOMPARE(all, flame->graph().bytes);
+                if (by == FlameBy::Types) QVERIFY(roots.contains("f32") && roots["f32"] > all / 2);
+                if (by == FlameBy::Scopes && whose == 0)
+                    QVERIFY2(names.contains("bhqd,bhkd->bhqk"), qPrintable(QStringList(names.values()).join(' ')));
+                if (by != FlameBy::Roles || whose == 1) continue;
+                const auto& peak = over_time.by_role[static_cast<std::size_t>(over_time.peak_step)];
+                for (const BufferRole role : {BufferRole::Argument, BufferRole::Residual, BufferRole::Temporary})
+                    QCOMPARE(roots[role_name(role)], peak[static_cast<std::size_t>(role)]);
+            }
+        QVERIFY2(flame->accessibleName().contains("by role, saved"), qPrintable(flame->accessibleName()));
+        takes_pictures(*window_, "roles");
+    }
+
     void lines_are_widened_and_walked() {
         QVERIFY(opens(*window_));
         FlameWidget* flame = lines();

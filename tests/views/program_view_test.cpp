@@ -251,6 +251,67 @@ private Q_SLOTS:
         window_->selection()->clear();
     }
 
+    void lines_are_as_wide_as_their_bytes() {
+        std::map<std::int64_t, double> widths;
+        for (const LineItem* line : items_of<LineItem>(*view()->scene()))
+            for (const auto& edge : view()->layout_of_graph().lines)
+                if (edge.from == line->from && edge.to == line->to) widths[edge.bytes] = line->pen().widthF();
+        QVERIFY(widths.size() > 3);
+        double last = 0;
+        for (const auto& [bytes, width] : widths) {
+            QVERIFY(width >= last);
+            last = width;
+        }
+        QVERIFY(last > 1.5 * widths.begin()->second);
+    }
+
+    void groups_of_what_is_recomputed_say_how_much() {
+        const auto window = new_window();
+        QVERIFY(opens(*window, QStringLiteral(JAXSCOPE_SOURCE_DIR "/samples/captures/transformer_lm_scan.jaxscope")));
+        std::set<std::string> all;
+        int recomputed = 0;
+        for (int level = 0; level < 4; ++level) {
+            for (const auto& node : window->program_view()->graph().nodes) {
+                if (node.expandable) all.insert(node.key);
+                if (node.role != Role::Recomputed || !node.expandable || node.mark.saved_values > 0) continue;
+                ++recomputed;
+                const NodeItem* item = window->program_view()->node(node.key);
+                QCOMPARE(item->mark(), utf8("recomputed " + bytes_text(node.bytes)));
+                QVERIFY(item->words().contains(item->mark()));
+            }
+            window->program_view()->expand(all);
+            QTRY_VERIFY_WITH_TIMEOUT(settled(*window), kPatience);
+        }
+        QVERIFY(recomputed > 0);
+        takes_pictures(*window, "recomputed");
+    }
+
+    /// Wherever one scrolls, in the program and in the split.
+    void the_map_lies_over_no_node_and_no_line() {
+        int shown = 0;
+        for (const char* tab : {"program", "split"}) {
+            window_->show_tab(QString::fromUtf8(tab));
+            GraphView* picture = tab == std::string_view("split") ? window_->split_view()->view() : view()->view();
+            QTRY_VERIFY(picture->isVisible());
+            for (const double zoom : {1.0, 0.5}) {
+                picture->resetTransform();
+                picture->scale(zoom, zoom);
+                const QRectF all = picture->scene()->sceneRect();
+                for (int place = 0; place < 25; ++place) {
+                    picture->centerOn(all.left() + all.width() * (place % 5) / 4, all.top() + all.height() * (place / 5) / 4);
+                    picture->viewport()->grab();
+                    if (picture->map_rect().isEmpty()) continue;
+                    ++shown;
+                    const QRectF under = picture->mapToScene(picture->map_rect()).boundingRect();
+                    for (const QGraphicsItem* item : picture->scene()->items(under))
+                        QVERIFY2(!item->isVisible() || !covers(*item, under, zoom), qPrintable(item->toolTip()));
+                }
+            }
+        }
+        QVERIFY2(shown >= 10, qPrintable(QString::number(shown)));
+        window_->show_tab("program");
+    }
+
     void labels_are_never_too_small_to_read() {
         // At a third of the size a node still says its name: more than the ground, the outline and the bar.
         GraphView* picture = view()->view();

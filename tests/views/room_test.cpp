@@ -280,6 +280,20 @@ private Q_SLOTS:
         QVERIFY(whole >= 4);
     }
 
+    void a_large_window_opens_more_at_first() {
+        QVERIFY(opens(*window_));
+        const auto nodes = [&] { return window_->split_view()->scene()->nodes(); };
+        const int usual = nodes();
+        const GraphView* hidden = window_->split_view()->view();  // its page isn't in front
+        QCOMPARE(hidden->room_for(16), std::size_t{16});
+        const auto large = std::make_unique<MainWindow>();
+        large->resize(3200, 2000);
+        large->show();
+        QVERIFY(opens(*large));
+        QVERIFY2(large->split_view()->scene()->nodes() > usual + 8,
+                 qPrintable(QStringLiteral("%1, %2").arg(usual).arg(large->split_view()->scene()->nodes())));
+    }
+
     void the_first_window_cuts_what_it_must_alone() {
         const QRectF all(0, 0, 3000, 2000);
         const QSizeF window(1000, 500);

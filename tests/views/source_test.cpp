@@ -122,6 +122,17 @@ private Q_SLOTS:
         QVERIFY(!code().isVisible());
     }
 
+    void a_program_of_cpp_shows_its_lines() {
+        QVERIFY(opens(*window_, QStringLiteral(JAXSCOPE_SOURCE_DIR "/samples/captures/mlp_adam.jaxscope")));
+        QTRY_VERIFY_WITH_TIMEOUT(code().isVisible() && view().files()->currentText().startsWith("mlp_adam.cpp"), kPatience);
+        QVERIFY(code().toPlainText().contains("#include <jaxscope/jax.h>"));
+        const ResidualReport& report = *window_->session()->current().residuals;
+        const auto row = std::find_if(report.rows.begin(), report.rows.end(), [](const ResidualRow& r) { return r.name == "hidden"; });
+        QVERIFY(row != report.rows.end());
+        QVERIFY(code().document()->findBlockByNumber(row->line - 1).text().contains("\"hidden\""));
+        QCOMPARE(code().margin_text(row->line).section('|', 0, 0), utf8(bytes_text(row->bytes)));
+    }
+
     void the_editor_gets_file_and_line() {
         QTemporaryDir folder;
         const QString said = folder.filePath("said");

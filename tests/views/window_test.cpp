@@ -218,8 +218,11 @@ private Q_SLOTS:
         QVERIFY(window.session()->running());
         pid_t child = 0;
         QTRY_VERIFY_WITH_TIMEOUT((child = runner_at_work()) != 0, kPatience);
+        QTRY_VERIFY_WITH_TIMEOUT(window.top_bar()->busy_text().endsWith(" s"), kPatience);  // for how long
+        QVERIFY2(window.top_bar()->busy_text().startsWith("Running"), qPrintable(window.top_bar()->busy_text()));
         QVERIFY(::kill(child, SIGKILL) == 0);
         QTRY_VERIFY_WITH_TIMEOUT(!window.session()->running(), kPatience);
+        QVERIFY(window.top_bar()->busy_text().isEmpty());
         const QString said = window.notice()->text();
         QVERIFY2(
             said.startsWith("The run has no result: ") && said.contains("killed the process (SIGKILL)") && said.contains("its plan needs"),

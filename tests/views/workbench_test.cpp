@@ -1,5 +1,6 @@
 // Several programs in tabs, and what is kept of them: autosaved, found again after a crash, in files of the user's own. Preferences,
 // shortcuts, the tour.
+#include <sys/resource.h>
 #include <QAction>
 #include <QCheckBox>
 #include <QClipboard>
@@ -10,10 +11,13 @@
 #include <QJsonObject>
 #include <QMenu>
 #include <QMenuBar>
+#include <QMessageBox>
 #include <QProcess>
 #include <QStackedWidget>
 #include <QTabBar>
+#include <QToolButton>
 #include <QtTest>
+#include <csignal>
 
 #include "io/load_program.h"
 #include "preferences.h"
@@ -26,6 +30,26 @@
 using namespace jaxscope;
 using namespace jaxscope::views;
 using namespace jaxscope::app;
+
+/// While it stands, no file of this process can grow.
+class FullDisk {
+public:
+    FullDisk() : before_(std::signal(SIGXFSZ, SIG_IGN)) {
+        getrlimit(RLIMIT_FSIZE, &limit_);
+        const rlimit none{0, limit_.rlim_max};
+        setrlimit(RLIMIT_FSIZE, &none);
+    }
+    ~FullDisk() {
+        setrlimit(RLIMIT_FSIZE, &limit_);
+        std::signal(SIGXFSZ, before_);
+    }
+    FullDisk(const FullDisk&) = delete;
+    FullDisk& operator=(const FullDisk&) = delete;
+
+private:
+    rlimit limit_{};
+    void (*before_)(int);
+};
 
 class WorkbenchTest : public QObject {
     Q_OBJECT
@@ -128,6 +152,7 @@ private Q_SLOTS:
         choices.marked_at = MarkedAt::Function;
         choices.region = 0;
         choices.donate = std::vector<int>{1};
+        choices.kept_back = {2, 5};
         const Program& program = *window->session()->program();
         QStringList lost;
         const Choices plain = window->session()->history().front();
@@ -203,6 +228,67 @@ private Q_SLOTS:
         QVERIFY(bench_->current()->session()->choices().policy != nullptr);
     }
 
+    void a_folder_that_cannot_be_written_is_told_once() {
+        bench_.reset();
+        const QString folder = workspace_folder();
+        QVERIFY(QDir().mkpath(QFileInfo(folder).path()) && QDir(folder).removeRecursively());
+        {
+            QFile in_its_place(folder);
+            QVERIFY(in_its_place.open(QIODevice::WriteOnly));
+        }
+        make();
+        const NoticeBar* told = bench_->unkept_notice();
+        QVERIFY2(told->isVisible() && told->text().contains(folder) && told->text().contains("Not a directory"), qPrintable(told->text()));
+        QVERIFY(bench_->rect().contains(QRect(told->mapTo(bench_.get(), QPoint()), told->size())));
+        open({sample("mlp")});
+        QVERIFY2(told->isVisible(), "a program that was opened took it away");
+        if (const QString pictures = qEnvironmentVariable("JAXSCOPE_PICTURES"); !pictures.isEmpty())
+            bench_->grab().save(pictures + "/unkept.png");
+        told->findChild<QToolButton*>()->click();
+        bench_->current()->top_bar()->enter_policy("dots_saveable");
+        QTest::qWait(600);
+        QVERIFY2(!told->isVisible(), "it is told again with each change");
+        QVERIFY(QFile::remove(folder));
+        bench_->current()->top_bar()->enter_policy("nothing_saveable");
+        QTRY_VERIFY_WITH_TIMEOUT(QFileInfo::exists(bench_->autosave().file()), kPatience);
+        QVERIFY(bench_->autosave().problem().isEmpty());
+    }
+
+    void a_full_disk_is_told_and_what_is_open_is_kept_once_there_is_room() {
+        open({sample("mlp")});
+        const QString file = folder_.filePath("step.jaxscope-workspace");
+        QVERIFY(bench_->save_workspace(file));
+        QTRY_VERIFY_WITH_TIMEOUT(QFileInfo::exists(bench_->autosave().file()), kPatience);
+        const NoticeBar* told = bench_->unkept_notice();
+        const auto choices = [](const QString& name) {
+            Workspace now;
+            return read_workspace(name, now).isEmpty() && now.programs.size() == 1 ? now.programs[0].choices.size() : -1;
+        };
+        {
+            const FullDisk full;
+            bench_->current()->top_bar()->enter_policy("dots_saveable");
+            QTRY_VERIFY_WITH_TIMEOUT(told->text().contains(file), kPatience);
+            QTRY_VERIFY2_WITH_TIMEOUT(told->text().contains(bench_->autosave().file()) && told->text().contains("File too large"),
+                                      qPrintable(told->text()), kPatience);
+            QCOMPARE(choices(file), 0);  // as it was
+            QCOMPARE(choices(bench_->autosave().file()), 0);
+        }
+        bench_->again()->start(1);  // a while later
+        QTRY_VERIFY_WITH_TIMEOUT(!told->isVisible(), kPatience);
+        QCOMPARE(choices(file), 1);
+        QCOMPARE(choices(bench_->autosave().file()), 1);
+        {
+            const FullDisk full;
+            bench_->current()->top_bar()->enter_policy("nothing_saveable");
+            QVERIFY2(!bench_->close() && told->text().contains("Close again"), qPrintable(told->text()));
+            QVERIFY2(bench_->close(), "who was told may go");
+        }
+        QCOMPARE(choices(file), 1);
+        bench_.reset();
+        make();
+        QCOMPARE(choices(bench_->autosave().last()), 1);
+    }
+
     void files_that_are_no_workspace_are_refused_by_name() {
         open({sample("mlp")});
         const QByteArray texts[] = {"",
@@ -230,7 +316,7 @@ private Q_SLOTS:
         program.picked = "3", program.place = {0.5, 10.0, 20.0};
         gone.programs << program;
         const QString file = folder_.filePath("gone.jaxscope-workspace");
-        QCOMPARE(write_workspace(workspace_text(gone), file), QString());
+        QCOMPARE(write_whole(workspace_text(gone), file), QString());
         make();
         bench_->open({file});
         QTRY_VERIFY_WITH_TIMEOUT(bench_->current()->notice()->text().contains("gone.jaxscope"), kPatience);
@@ -324,6 +410,12 @@ private Q_SLOTS:
         if (const QString pictures = qEnvironmentVariable("JAXSCOPE_PICTURES"); !pictures.isEmpty())
             help->grab().save(pictures + "/shortcuts.png");
         help->close();
+        trigger("About jaxscope");
+        auto* about = bench_->findChild<QMessageBox*>();
+        QVERIFY(about != nullptr && about->isVisible());
+        QVERIFY2(about->text().startsWith("jaxscope ") && about->informativeText().contains("Apache License 2.0"),
+                 qPrintable(about->text()));
+        about->close();
     }
 
     void the_tour_leads_through_the_window() {

@@ -29,6 +29,8 @@ NoticeBar::NoticeBar(QWidget* parent) : QFrame(parent), text_(new QLabel), butto
         hide();
         if (act_) act_();
     });
+    passing_.setSingleShot(true);
+    connect(&passing_, &QTimer::timeout, this, &QWidget::hide);
     on_theme_change(this, &NoticeBar::restyle);
     restyle();
     hide();
@@ -59,8 +61,15 @@ void NoticeBar::tell(const QString& text, const QString& button, std::function<v
     button_->setText(button);
     button_->setVisible(!button.isEmpty());
     act_ = std::move(act);
+    passing_.stop();
     show();
     place();
+}
+
+void NoticeBar::confirm(const QString& text) {
+    constexpr int kToRead = 8000;  // ms
+    tell(text);
+    passing_.start(kToRead);
 }
 
 void NoticeBar::restyle() {

@@ -3,6 +3,7 @@
 // The line that tells something. Comes in: a text, and what can be done about it. Goes out: that it was asked for. Never here: what is told
 // (whoever found it words it), dialogues that stop the window.
 #include <QFrame>
+#include <QTimer>
 #include <functional>
 
 class QLabel;
@@ -18,6 +19,8 @@ public:
     explicit NoticeBar(QWidget* parent);
     /// `button`: what can be done about it, or empty.
     void tell(const QString& text, const QString& button = {}, std::function<void()> act = {});
+    /// That something was done, which nobody has to put away.
+    void confirm(const QString& text);
     QString text() const;
 
 protected:
@@ -29,6 +32,7 @@ private:
     QLabel* text_;
     QPushButton* button_;
     std::function<void()> act_;
+    QTimer passing_;
 };
 
 }  // namespace jaxscope::views

@@ -15,6 +15,7 @@ namespace jaxscope::views {
 namespace {
 
 constexpr int kRow = 28, kHead = 44, kMargin = 16, kBytesWidth = 76, kGap = 26, kBetween = 56, kBetweenFindings = 6, kBeforeOutput = 14;
+constexpr int kTick = 14, kLeft = kMargin + kTick + 8;  // the box that is ticked, and where a row's words begin
 
 const QString kUsedMark = QStringLiteral("\u27f2 "), kLostMark = QStringLiteral("\u2298 ");
 
@@ -50,16 +51,18 @@ void DonationCanvas::set_report(std::shared_ptr<const DonationReport> report) {
     report_ = std::move(report);
     std::vector<std::string> paths;
     if (report_)
-        for (const DonatedLeaf& l : report_->donated)
-            for (const std::string& path : {l.path, l.output_path}) paths.push_back(path);
+        for (const auto* leaves : {&report_->donated, &report_->kept_back})
+            for (const DonatedLeaf& l : *leaves)
+                for (const std::string& path : {l.path, l.output_path}) paths.push_back(path);
     paths_ = ShortPaths(paths);
     widest_output_ = 0;
     const QFontMetrics letters(mono_font(11));
-    for (int l = 0; report_ && l < static_cast<int>(report_->donated.size()); ++l)
+    for (int l = 0; report_ && !is_kept_back(l); ++l)
         if (leaf(l).used) widest_output_ = std::max(widest_output_, letters.horizontalAdvance(utf8(output_name(leaf(l)))));
-    order_.resize(report_ ? report_->donated.size() : 0);
+    order_.resize(report_ ? report_->donated.size() + report_->kept_back.size() : 0);
     std::iota(order_.begin(), order_.end(), 0);
     std::stable_sort(order_.begin(), order_.end(), [&](int a, int b) {
+        if (is_kept_back(a) != is_kept_back(b)) return is_kept_back(b);
         if (leaf(a).used != leaf(b).used) return leaf(b).used;
         return leaf(a).bytes > leaf(b).bytes;
     });
@@ -111,17 +114,40 @@ QString DonationCanvas::shortened(const QString& mark, const std::string& path, 
 
 /// Names of outputs are shorter (they begin without an argument's): what they leave belongs to the inputs.
 int DonationCanvas::output_room() const {
-    const int both = width() - 2 * kMargin - kBetween - kBytesWidth;
+    const int both = width() - kMargin - kLeft - kBetween - kBytesWidth;
     return std::clamp(widest_output_ + kBeforeOutput + 2, both * 3 / 10, both / 2);
 }
 
 QString DonationCanvas::shown_path(int number) const {
-    const int beside = width() - 2 * kMargin - kBetween, room = leaf(number).used ? beside - output_room() : beside / 2;
-    return shortened(leaf(number).used ? kUsedMark : kLostMark, leaf(number).path, room - kBytesWidth);
+    const int beside = width() - kMargin - kLeft - kBetween, room = leaf(number).used ? beside - output_room() : beside / 2;
+    const QString mark = is_kept_back(number) ? QString() : leaf(number).used ? kUsedMark : kLostMark;
+    return shortened(mark, leaf(number).path, room - kBytesWidth);
+}
+
+const DonatedLeaf& DonationCanvas::leaf(int number) const {
+    const auto at = static_cast<std::size_t>(number);
+    return is_kept_back(number) ? report_->kept_back[at - report_->donated.size()] : report_->donated[at];
+}
+
+QRect DonationCanvas::tick_rect(int number) const {
+    const QRect row = row_rect(number);
+    return {kMargin, row.center().y() - kTick / 2, kTick, kTick};
+}
+
+void DonationCanvas::paint_tick(QPainter& painter, int number) const {
+    const Palette& p = theme().palette();
+    const QRectF box = QRectF(tick_rect(number)).adjusted(0.5, 0.5, -0.5, -0.5);
+    painter.setPen(QPen(theme()(p.muted), 1));
+    painter.setBrush(theme()(p.panel));
+    painter.drawRoundedRect(box, 3, 3);
+    if (is_kept_back(number)) return;
+    painter.setPen(QPen(theme()(p.ink), 1.6));
+    painter.drawPolyline(
+        QPolygonF({{box.left() + 3, box.center().y()}, {box.left() + 5.5, box.bottom() - 3.5}, {box.right() - 3, box.top() + 3.5}}));
 }
 
 int DonationCanvas::lost_rows() const {
-    return static_cast<int>(std::count_if(order_.begin(), order_.end(), [&](int l) { return !leaf(l).used; }));
+    return static_cast<int>(std::count_if(order_.begin(), order_.end(), [&](int l) { return !leaf(l).used && !is_kept_back(l); }));
 }
 
 QRect DonationCanvas::row_rect(int number) const {
@@ -143,7 +169,7 @@ void DonationCanvas::paintEvent(QPaintEvent* event) {
     painter.fillRect(rect(), theme()(p.canvas));
     painter.setFont(text_font(13));
     painter.setPen(theme()(p.muted));
-    if (!report_ || report_->donated.empty())
+    if (!report_ || order_.empty())
         return painter.drawText(
             rect().adjusted(60, 40, -60, -40), int(Qt::AlignCenter) | Qt::TextWordWrap,
             report_ ? tr("Nothing is donated. Tick an argument under Donate above to see which outputs could take its memory.")
@@ -158,6 +184,7 @@ void DonationCanvas::paintEvent(QPaintEvent* event) {
     if (const int at = picked(); at >= 0) painter.fillRect(row_rect(at), theme()(p.selected_row));
     for (const int l : order_) {
         if (!row_rect(l).intersects(event->rect())) continue;
+        paint_tick(painter, l);
         if (leaf(l).used)
             paint_pair(painter, l);
         else
@@ -169,15 +196,16 @@ void DonationCanvas::paintEvent(QPaintEvent* event) {
 void DonationCanvas::paint_lost(QPainter& painter, int number) const {
     const Palette& p = theme().palette();
     const DonatedLeaf& at = leaf(number);
-    const QRect where = row_rect(number).adjusted(kMargin, 0, -kMargin, 0);
+    const QRect where = row_rect(number).adjusted(kLeft, 0, -kMargin, 0);
     const int half = (where.width() - kBetween) / 2;
     painter.setFont(mono_font(11));
-    painter.setPen(theme()(p.unknown_text));
+    const QString mark = is_kept_back(number) ? QString() : kLostMark;
+    painter.setPen(theme()(is_kept_back(number) ? p.muted : p.unknown_text));
     const QString type = utf8("  " + at.aval);
     const int room = half - kBytesWidth, for_type = painter.fontMetrics().horizontalAdvance(type);
     // The type is in the table, too; the path says which it is.
     const bool with_type = room - for_type > room / 2;
-    const QString left = shortened(kLostMark, at.path, room - (with_type ? for_type : 0)) + (with_type ? type : QString());
+    const QString left = shortened(mark, at.path, room - (with_type ? for_type : 0)) + (with_type ? type : QString());
     painter.drawText(where.adjusted(0, 0, half - where.width() - kBytesWidth, 0), Qt::AlignLeft | Qt::AlignVCenter, left);
     painter.setPen(theme()(p.ink));
     painter.drawText(QRect(where.left() + half - kBytesWidth, where.top(), kBytesWidth - 10, kRow), Qt::AlignRight | Qt::AlignVCenter,
@@ -192,7 +220,7 @@ void DonationCanvas::paint_lost(QPainter& painter, int number) const {
 void DonationCanvas::paint_pair(QPainter& painter, int number) const {
     const Palette& p = theme().palette();
     const DonatedLeaf& at = leaf(number);
-    const QRect where = row_rect(number).adjusted(kMargin, 0, -kMargin, 0);
+    const QRect where = row_rect(number).adjusted(kLeft, 0, -kMargin, 0);
     const int right = where.right() - output_room(), left = right - kBetween, y = where.center().y();
     painter.setFont(mono_font(11));
     painter.setPen(theme()(p.donated_text));
@@ -222,8 +250,11 @@ void DonationCanvas::paint_findings(QPainter& painter) const {
 void DonationCanvas::mousePressEvent(QMouseEvent* event) {
     for (const int l : order_) {
         if (!row_rect(l).contains(event->pos())) continue;
+        constexpr int kNear = 6;
+        if (event->button() == Qt::LeftButton && tick_rect(l).adjusted(-kNear, -kNear, kNear, kNear).contains(event->pos()))
+            return Q_EMIT leaf_ticked(leaf(l).input, is_kept_back(l));
         Picked one;
-        one.donated = leaf(l).input;
+        (is_kept_back(l) ? one.input : one.donated) = leaf(l).input;
         return selection_->pick(one);
     }
     selection_->clear();

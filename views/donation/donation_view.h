@@ -17,10 +17,12 @@ class DonationCanvas : public QWidget {
 public:
     explicit DonationCanvas(Selection* selection);
     void set_report(std::shared_ptr<const DonationReport> report);
-    /// Leaves in the order of their rows.
+    /// Leaves in the order of their rows: the report's donated ones, then those that are kept back.
     const std::vector<int>& order() const { return order_; }
     /// Where the row of a leaf stands; `leaf` counts the report's.
     QRect row_rect(int leaf) const;
+    /// The box at the left of its row: ticked, the leaf is donated.
+    QRect tick_rect(int leaf) const;
     /// Of the row there in whole: paths, type and reason.
     QString tool_tip_at(const QPoint& at) const;
     /// What stands at the left of a row: the donated leaf's path, as much of it as has room.
@@ -30,6 +32,7 @@ public:
 
 Q_SIGNALS:
     void row_shown(const QRect& rect);  ///< of what was picked elsewhere
+    void leaf_ticked(int input, bool donate);
 
 protected:
     void paintEvent(QPaintEvent* event) override;
@@ -39,7 +42,9 @@ protected:
 
 private:
     void place_rows();
-    const DonatedLeaf& leaf(int number) const { return report_->donated[static_cast<std::size_t>(number)]; }
+    const DonatedLeaf& leaf(int number) const;
+    bool is_kept_back(int number) const { return number >= static_cast<int>(report_->donated.size()); }
+    void paint_tick(QPainter& painter, int row) const;
     int lost_rows() const;
     int output_room() const;
     QString shortened(const QString& mark, const std::string& path, int room) const;

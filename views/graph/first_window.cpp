@@ -59,4 +59,10 @@ FirstWindow first_window(const std::vector<QRectF>& boxes, const QRectF& all, co
     return {at, middle ? std::min(first, second) : first};
 }
 
+std::size_t nodes_with_room(std::size_t usual, const QSize& room) {
+    constexpr double kUsualRoom = 1100.0 * 700, kMostTimes = 4;  // more at once is no first look
+    const double times = static_cast<double>(room.width()) * room.height() / kUsualRoom;
+    return static_cast<std::size_t>(static_cast<double>(usual) * std::clamp(times, 1.0, kMostTimes));
+}
+
 }  // namespace jaxscope::views

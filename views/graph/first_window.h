@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <QRectF>
+#include <QSize>
 #include <optional>
 #include <vector>
 
@@ -18,5 +19,8 @@ struct FirstWindow {
 /// `all`     the picture; `window`: how much of it is seen, at its top.
 /// `middle`  what has to stay near the window's middle (the boundary of a split).
 FirstWindow first_window(const std::vector<QRectF>& boxes, const QRectF& all, const QSizeF& window, std::optional<double> middle);
+
+/// How many nodes a first picture may have: `usual` in a window of usual size, more where there is more room.
+std::size_t nodes_with_room(std::size_t usual, const QSize& room);
 
 }  // namespace jaxscope::views

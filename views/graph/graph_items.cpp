@@ -322,4 +322,33 @@ void CrossingItem::paint(QPainter* painter, const QStyleOptionGraphicsItem* opti
                 theme()(p.residual_text), Qt::AlignHCenter);
 }
 
+static bool passes(const QPainterPath& path, const QRectF& area) {
+    const QLineF edges[] = {{area.topLeft(), area.topRight()},
+                            {area.topRight(), area.bottomRight()},
+                            {area.bottomRight(), area.bottomLeft()},
+                            {area.bottomLeft(), area.topLeft()}};
+    for (const QPolygonF& polygon : path.toSubpathPolygons())
+        for (int k = 0; k + 1 < polygon.size(); ++k) {
+            const QLineF piece(polygon[k], polygon[k + 1]);
+            if (area.contains(piece.p1()) || area.contains(piece.p2())) return true;
+            if (std::any_of(std::begin(edges), std::end(edges),
+                            [&](const QLineF& edge) { return piece.intersects(edge, nullptr) == QLineF::BoundedIntersection; }))
+                return true;
+        }
+    return false;
+}
+
+bool covers(const QGraphicsItem& item, const QRectF& area, double zoom) {
+    if (item.type() == LineItem::Type) return passes(static_cast<const LineItem&>(item).path(), area);
+    if (item.type() == CrossingItem::Type) {
+        const auto& crossing = static_cast<const CrossingItem&>(item);
+        return crossing.pill_at(zoom).intersects(area) || passes(crossing.path(), area);
+    }
+    if (item.type() != NodeItem::Type) return item.sceneBoundingRect().intersects(area);
+    const auto& node = static_cast<const NodeItem&>(item);
+    if (!node.mark().isEmpty() && node.mark_rect().intersects(area)) return true;
+    if (!node.is_frame()) return node.rect().intersects(area);
+    return node.rect().intersects(area) && !node.rect().adjusted(0, kFrameHeader, 0, 0).contains(area);  // its ground hides nothing
+}
+
 }  // namespace jaxscope::views

@@ -118,6 +118,9 @@ private:
     bool picked_ = false;
 };
 
+/// Does something of an item stand in a part of the scene? Its bounding rectangle does: of a line that is a large one.
+bool covers(const QGraphicsItem& item, const QRectF& area, double zoom);
+
 inline QRectF to_qt(const Rect& r) { return {r.x, r.y, r.w, r.h}; }
 
 }  // namespace jaxscope::views

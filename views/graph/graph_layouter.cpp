@@ -2,12 +2,12 @@
 #include "graph/graph_layouter.h"
 
 #include <QCoreApplication>
-#include <QElapsedTimer>
 #include <QFileInfo>
-#include <QProcess>
 #include <algorithm>
+#include <unordered_map>
 
 #include "base/error.h"
+#include "graph/layout_process.h"
 #include "theme/theme.h"
 
 namespace jaxscope::views {
@@ -22,50 +22,6 @@ QString& worker_path() {
     return path;
 }
 
-/// The worker process of one picture. Once it fails, in whatever way, it is not asked again.
-class Worker {
-public:
-    Worker(const QString& path, int time_limit) : path_(path), time_limit_(time_limit) { clock_.start(); }
-    ~Worker() {
-        if (process_.state() == QProcess::NotRunning) return;
-        process_.kill();
-        process_.waitForFinished(1000);
-    }
-    bool usable() const { return problem_.isEmpty() && !path_.isEmpty(); }
-    const QString& problem() const { return problem_; }
-
-    LevelLayout ask(const LevelGraph& level) {
-        if (process_.state() == QProcess::NotRunning) process_.start(path_, QStringList());
-        if (!process_.waitForStarted(left())) return fail("it doesn't start");
-        const std::string text = write_level(level) + "end\n";
-        process_.write(text.data(), static_cast<qint64>(text.size()));
-        QByteArray answer;
-        while (!answer.endsWith("end\n")) {
-            if (left() <= 0 || !process_.waitForReadyRead(left()))
-                return fail(process_.state() == QProcess::NotRunning ? "it died" : "it takes too long");
-            answer += process_.readAllStandardOutput();
-        }
-        answer.chop(4);
-        try {
-            return read_layout({answer.constData(), static_cast<std::size_t>(answer.size())}, level.nodes.size(), level.edges.size());
-        } catch (const Error& e) {
-            return fail(e.what());
-        }
-    }
-
-private:
-    int left() const { return std::max(0, time_limit_ - static_cast<int>(clock_.elapsed())); }
-    LevelLayout fail(const char* why) {
-        problem_ = QString::fromUtf8(why);
-        process_.kill();
-        return {};
-    }
-    QString path_, problem_;
-    int time_limit_;
-    QElapsedTimer clock_;
-    QProcess process_;
-};
-
 /// dot puts all nodes of a rank in one row; crowded ranks are wrapped by our own layout only.
 bool suits_dot(const LevelGraph& level, const std::vector<std::uint32_t>& ranks, const LayoutOptions& options) {
     if (level.nodes.size() < 4 || level.nodes.size() > kMostDotNodes || level.edges.size() > kMostDotEdges || level.edges.empty())
@@ -76,24 +32,51 @@ bool suits_dot(const LevelGraph& level, const std::vector<std::uint32_t>& ranks,
 
 }  // namespace
 
-LaidOut lay_out(VisibleGraph graph, const QString& path, int time_limit_ms) {
+/// What pictures have in common: the process, and what it has answered. Groups that stay as they are, are asked of once.
+class LevelWorker {
+public:
+    explicit LevelWorker(const QString& path) : process_(path.toStdString()) {}
+    bool exists() const { return !process_.path().empty(); }
+    bool is_at(const QString& path) const { return process_.path() == path.toStdString(); }
+    /// Throws Error{CannotRun} where there is no answer in time.
+    LevelLayout ask(const LevelGraph& level, LayoutProcess::Deadline until) {
+        constexpr std::size_t kMostAnswers = 1000;
+        const std::string text = write_level(level) + "end\n";
+        if (const auto known = answers_.find(text); known != answers_.end()) return known->second;
+        std::string answer;
+        if (!process_.ask(text, until, answer)) throw Error(ErrorCode::CannotRun, answer);
+        if (answers_.size() >= kMostAnswers) answers_.clear();
+        return answers_[text] = read_layout(answer, level.nodes.size(), level.edges.size());
+    }
+
+private:
+    LayoutProcess process_;
+    std::unordered_map<std::string, LevelLayout> answers_;
+};
+
+/// Once the worker fails, in whatever way, it is not asked again for this picture.
+static LaidOut lay_out(VisibleGraph graph, LevelWorker& worker, int time_limit_ms) {
     LaidOut out;
     out.graph = std::move(graph);
-    Worker worker(path, time_limit_ms);
+    const auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(time_limit_ms);
     out.layout = layout_graph(out.graph, kProgramLayout,
                               [&](const LevelGraph& level, const std::vector<std::uint32_t>& ranks, const LayoutOptions& options) {
-                                  if (worker.usable() && suits_dot(level, ranks, options)) {
-                                      LevelLayout placed = worker.ask(level);
-                                      if (worker.usable()) {
+                                  if (worker.exists() && out.problem.isEmpty() && suits_dot(level, ranks, options)) try {
+                                          LevelLayout placed = worker.ask(level, until);
                                           ++out.levels_by_dot;
                                           return placed;
+                                      } catch (const Error& e) {
+                                          out.problem = QString::fromUtf8(e.what());
                                       }
-                                  }
                                   ++out.levels_by_us;
                                   return layered_layout(level, ranks, options);
                               });
-    out.problem = worker.problem();
     return out;
+}
+
+LaidOut lay_out(VisibleGraph graph, const QString& path, int time_limit_ms) {
+    LevelWorker worker(path);
+    return lay_out(std::move(graph), worker, time_limit_ms);
 }
 
 GraphLayouter::GraphLayouter(QObject* parent) : QObject(parent), latest_(this) {
@@ -102,10 +85,12 @@ GraphLayouter::GraphLayouter(QObject* parent) : QObject(parent), latest_(this) {
 
 void GraphLayouter::set_worker(const QString& path) { worker_path() = path; }
 
+/// One request at a time is at work: its thread alone touches the worker.
 void GraphLayouter::start(std::function<VisibleGraph()> graph) {
     const QString path = QFileInfo(worker_path()).isExecutable() ? worker_path() : QString();
-    latest_.start([this, path, graph = std::move(graph)]() -> std::function<void()> {
-        auto result = std::make_shared<LaidOut>(lay_out(graph(), path, kTimeLimit));
+    if (!worker_ || !worker_->is_at(path)) worker_ = std::make_shared<LevelWorker>(path);
+    latest_.start([this, worker = worker_, graph = std::move(graph)]() -> std::function<void()> {
+        auto result = std::make_shared<LaidOut>(lay_out(graph(), *worker, kTimeLimit));
         return [this, result] { Q_EMIT done(result); };
     });
 }

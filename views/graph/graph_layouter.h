@@ -3,6 +3,7 @@
 #include <QObject>
 #include <QString>
 #include <functional>
+#include <memory>
 
 #include "background/background.h"
 #include "picture/graph_layout.h"
@@ -16,6 +17,8 @@ struct LaidOut {
     int levels_by_dot = 0, levels_by_us = 0;
     QString problem;  ///< why the worker was given up
 };
+
+class LevelWorker;
 
 /// Makes and lays out graphs off the GUI thread: small levels by Graphviz in a worker process with a time limit, what it can't or doesn't
 /// do in time by our own linear-time layout. A new request replaces the last one.
@@ -33,6 +36,7 @@ Q_SIGNALS:
     void done(std::shared_ptr<jaxscope::views::LaidOut> result);
 
 private:
+    std::shared_ptr<LevelWorker> worker_;  ///< outlives this where a picture is still being laid out
     Latest latest_;
 };
 

@@ -4,6 +4,7 @@
 // asks for it in the background) and jaxprs.
 #include <QGraphicsScene>
 #include <QTimer>
+#include <optional>
 #include <set>
 
 #include "graph/graph_items.h"
@@ -38,6 +39,7 @@ public:
     CrossingItem* crossing_of(int residual) const;
     /// Grounds of the two halves of a split, and where they meet; a program has none.
     void set_halves(bool split, double boundary = 0) { split_ = split, boundary_ = boundary, changed_now(); }
+    std::optional<double> boundary() const { return split_ ? std::optional(boundary_) : std::nullopt; }
     /// Another number after every change of what is seen, told at once: no other scene has it.
     quint64 version() const { return version_; }
     std::size_t crowd() const { return crowd_; }  ///< how many items there are

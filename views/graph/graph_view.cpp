@@ -5,6 +5,7 @@
 #include <QKeyEvent>
 #include <QPainter>
 #include <QScrollBar>
+#include <QTabWidget>
 #include <QWheelEvent>
 #include <algorithm>
 
@@ -105,6 +106,17 @@ void GraphView::first_look(std::optional<double> middle) {
     Q_EMIT moved();
 }
 
+/// A page that isn't in front has no size of its own as yet: it'll have that of the pages.
+std::size_t GraphView::room_for(std::size_t usual) const {
+    QSize room = size();
+    for (const QWidget* w = parentWidget(); w != nullptr; w = w->parentWidget())
+        if (qobject_cast<const QTabWidget*>(w->parentWidget()) != nullptr) {
+            room = w->size();
+            break;
+        }
+    return nodes_with_room(usual, room);
+}
+
 std::vector<QRectF> GraphView::seen_first() const {
     constexpr double kHeadWidth = 220, kHead = 40;  // of a frame: its name counts as much as a node
     std::vector<QRectF> boxes;
@@ -164,9 +176,6 @@ void GraphView::keyPressEvent(QKeyEvent* event) {
             return QGraphicsView::keyPressEvent(event);
     }
 }
-
-/// In the corner that `paint_map` found to be free.
-QRect GraphView::map_rect() const { return map_in_corner(corner_); }
 
 /// Lower right, lower left, upper right, upper left.
 QRect GraphView::map_in_corner(int corner) const {
@@ -245,19 +254,14 @@ void GraphView::drawForeground(QPainter* painter, const QRectF&) {
     painter->restore();
 }
 
-bool GraphView::hides_a_node(const QRect& map) const {
-    const QRectF area = mapToScene(map.adjusted(-6, -6, 6, 6)).boundingRect();
-    for (const QGraphicsItem* item : scene()->items(area, Qt::IntersectsItemBoundingRect))
-        if (item->type() == PortalItem::Type && item->isVisible()) {
-            return true;
-        } else if (item->type() == NodeItem::Type && item->isVisible()) {
-            const auto* node = static_cast<const NodeItem*>(item);
-            constexpr double kHead = 26;  // of a frame: its title, and the mark of what it saves
-            QRectF taken = node->rect();
-            if (node->is_frame()) taken.setHeight(kHead);
-            if (taken.intersects(area)) return true;
-        }
-    return false;
+bool GraphView::hides_something(const QRect& map) const {
+    constexpr int kClear = 6;  // beside the map
+    const QRectF area = mapToScene(map.adjusted(-kClear, -kClear, kClear, kClear)).boundingRect();
+    const auto* graph = qobject_cast<const GraphScene*>(scene());
+    if (graph != nullptr && graph->boundary() && area.left() <= *graph->boundary() && area.right() >= *graph->boundary()) return true;
+    const QList<QGraphicsItem*> near = scene()->items(area, Qt::IntersectsItemBoundingRect);
+    return std::any_of(near.begin(), near.end(),
+                       [&](const QGraphicsItem* item) { return item->isVisible() && covers(*item, area, zoom()); });
 }
 
 /// A part of the picture, on its map.
@@ -294,7 +298,7 @@ void GraphView::paint_map(QPainter& painter) const {
     const bool dragged = QApplication::mouseButtons() != Qt::NoButton && on_map(viewport()->mapFromGlobal(QCursor::pos()));
     if (!dragged) {
         corner_ = 0;
-        while (corner_ < kCorners && hides_a_node(map_in_corner(corner_))) ++corner_;
+        while (corner_ < kCorners && hides_something(map_in_corner(corner_))) ++corner_;
         if (corner_ == kCorners) corner_ = -1;
     }
     if (corner_ < 0) return;

@@ -9,7 +9,7 @@
 namespace jaxscope::views {
 
 /// Shows a GraphScene: the wheel scrolls, Ctrl and wheel zooms, dragging the ground pans; a small map of the whole in the corner, where
-/// it hides no node. An empty view says what to do.
+/// it hides no node and no line. An empty view says what to do.
 class GraphView : public QGraphicsView {
     Q_OBJECT
 public:
@@ -30,11 +30,15 @@ public:
     /// First looks are at this place until the user moves.
     void start_at(std::optional<Place> place) { start_ = place; }
     bool has_start() const { return start_.has_value(); }
+    /// How many nodes a first picture here may have, where a window of usual size has `usual`.
+    std::size_t room_for(std::size_t usual) const;
     /// Brings something into view, so that it can be read.
     void bring_into_view(const QRectF& what);
     /// Keeps `scene` point at the same place of the window when the picture changes.
     void keep(QPointF scene_point, QPoint at);
     double zoom() const { return transform().m11(); }
+    /// Where the map was painted; empty: there is room for none, or no need.
+    QRect map_rect() const { return corner_ < 0 ? QRect() : map_in_corner(corner_); }
 
 Q_SIGNALS:
     void moved();  ///< another part of the picture is in view
@@ -51,13 +55,12 @@ protected:
     void resizeEvent(QResizeEvent* event) override;
 
 private:
-    QRect map_rect() const;
     void paint_map(QPainter& painter) const;
     QPixmap draw_map() const;
     QRect map_in_corner(int corner) const;
     bool on_map(const QPoint& at) const;
     mutable int corner_ = -1;  ///< in which the map stands; -1: in none
-    bool hides_a_node(const QRect& map) const;
+    bool hides_something(const QRect& map) const;
     /// What a first look is to show in whole.
     std::vector<QRectF> seen_first() const;
     QString empty_text_;

@@ -4,6 +4,7 @@
 #include <QVBoxLayout>
 
 #include "base/error.h"
+#include "base/units.h"
 #include "graph/legend_bar.h"
 #include "theme/theme.h"
 
@@ -91,13 +92,17 @@ void ProgramView::rebuild() {
     opening_ = std::make_shared<Opening>();
     opening_->model = model_;
     opening_->expanded = expanded_;
-    layouter_->start([program = program_, made = opening_, saved = saved_, touched = touched_, grouping = grouping_] {
+    layouter_->start([program = program_, made = opening_, saved = saved_, touched = touched_, grouping = grouping_,
+                      nodes = view_->room_for(kFirstNodes)] {
         if (!made->model) made->model = std::make_shared<const GraphModel>(program->jaxpr, grouping, input_names(*program));
         const GraphMarks marks = saved ? saved_marks(*made->model, *saved) : GraphMarks{};
-        if (!touched) made->expanded = made->model->first_look(kFirstNodes, marks);
+        if (!touched) made->expanded = made->model->first_look(nodes, marks);
         VisibleGraph graph = made->model->visible(made->expanded);
         for (VisibleGraph::Node& node : graph.nodes)
-            if (const auto mark = marks.find(node.key); mark != marks.end()) node.mark = mark->second;
+            if (const auto mark = marks.find(node.key); mark != marks.end())
+                node.mark = mark->second;
+            else if (node.role == Role::Recomputed && node.expandable)
+                node.badge = "recomputed " + bytes_text(node.bytes);
         return graph;
     });
 }

@@ -24,6 +24,7 @@ public:
     void set_donation(std::shared_ptr<const DonationReport> donation);
     /// Null until the first picture of a program is there.
     std::shared_ptr<const GraphModel> model() const { return model_; }
+    const GraphLayout& layout_of_graph() const { return layout_; }
     const VisibleGraph& graph() const { return graph_; }
     const GraphScene* scene() const { return scene_; }
     GraphView* view() const { return view_; }

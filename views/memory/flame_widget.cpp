@@ -17,9 +17,10 @@ namespace {
 
 constexpr double kLine = 22, kFlameHead = 34, kSide = 16;
 
-/// The colour of a file, the same each time: hues between those that mean something elsewhere.
+/// The colour of a name, the same each time: hues between those that mean something elsewhere.
 QColor colour_of(const FlameNode& node, const Palette& p) {
-    if (node.line == 0) return theme()(node.function == "arguments" || node.parent >= 0 ? p.known : p.muted);
+    if (node.argument) return theme()(p.known);
+    if (node.line == 0 && (node.function == kNoLine || node.function == kNoScope)) return theme()(p.muted);
     std::uint32_t h = 2166136261U;
     for (const char c : node.function) h = (h ^ static_cast<unsigned char>(c)) * 16777619U;
     constexpr int kFrom = 18, kHues = 34;  // yellow to orange

@@ -25,6 +25,7 @@ MemoryView::MemoryView(Selection* selection, QWidget* parent)
       arguments_(new QToolButton),
       open_(new QToolButton),
       back_(new QToolButton),
+      by_(new ChoiceBox),
       whose_(new ChoiceBox),
       hint_(new ShortLabel),
       making_(this) {
@@ -33,13 +34,16 @@ MemoryView::MemoryView(Selection* selection, QWidget* parent)
     strips_->setText(tr("Buffers"));
     strips_->setToolTip(tr("One strip for each buffer, at its place in memory"));
     lines_->setText(tr("Lines"));
-    lines_->setToolTip(tr("Bytes by source line and the calls that lead there: a flame graph"));
+    lines_->setToolTip(tr("Bytes by source line and the calls that lead there, by scope, type or role: a flame graph"));
     arguments_->setText(tr("Arguments"));
     arguments_->setToolTip(tr("Show the memory of arguments, too"));
     open_->setText(tr("Open the loop"));
     open_->setToolTip(tr("Shows one iteration of the loop, or the branch, that was clicked in the picture (a double click does, too)"));
     back_->setText(tr("Back to the run"));
     back_->setToolTip(tr("Shows the whole run again"));
+    by_->addItems({tr("by line"), tr("by scope"), tr("by type"), tr("by role")});
+    by_->setAccessibleName(tr("Bytes by what"));
+    by_->setToolTip(tr("What bytes are put together by: the lines and calls that made them, name scopes, types, or roles"));
     whose_->addItems({tr("alive at the peak"), tr("saved for the backward pass")});
     whose_->setAccessibleName(tr("Bytes of what"));
     whose_->setToolTip(tr("Whose bytes the lines show. A click on a step of the curve shows what is alive there"));
@@ -49,6 +53,7 @@ MemoryView::MemoryView(Selection* selection, QWidget* parent)
     connect(lines_, &QToolButton::toggled, this, &MemoryView::show_lines);
     connect(arguments_, &QToolButton::toggled, timeline_, &TimelineWidget::show_arguments);
     connect(whose_, QOverload<int>::of(&QComboBox::currentIndexChanged), this, &MemoryView::show_lines);
+    connect(by_, QOverload<int>::of(&QComboBox::currentIndexChanged), this, &MemoryView::show_lines);
     connect(timeline_, &TimelineWidget::step_picked, this, [this](const std::shared_ptr<const MemoryPlan>& plan, int step) {
         clicked_ = plan;
         step_ = step;
@@ -70,6 +75,7 @@ void MemoryView::lay_out() {
     }
     row->addSpacing(12);
     row->addWidget(arguments_);
+    row->addWidget(by_);
     row->addWidget(whose_);
     row->addSpacing(6);
     row->addWidget(open_);
@@ -94,7 +100,7 @@ void MemoryView::lay_out() {
 }
 
 void MemoryView::set_look(ProgramPtr program, const Look& look) {
-    if (program == program_ && look.plan == plan_ && look.residuals == residuals_) return;
+    if (program == program_ && look.plan == plan_ && look.residuals == residuals_ && look.split == split_) return;
     if (look.plan != plan_) {
         clicked_ = look.plan;
         step_ = -1;
@@ -103,6 +109,7 @@ void MemoryView::set_look(ProgramPtr program, const Look& look) {
     program_ = std::move(program);
     plan_ = look.plan;
     residuals_ = look.residuals;
+    split_ = look.split;
     tell_what_opens();
     if (lines_->isChecked()) show_lines();
 }
@@ -124,21 +131,25 @@ void MemoryView::show_lines() {
     either_->setCurrentWidget(lines ? static_cast<QWidget*>(flame_) : timeline_);
     arguments_->setVisible(!lines);
     whose_->setVisible(lines);
+    by_->setVisible(lines);
     tell_what_opens();
     if (!lines) return;
     const bool saved = whose_->currentIndex() == 1;
-    const QString what = tr("Bytes by source line, %1").arg(whose_->currentText());
+    const auto by = static_cast<FlameBy>(by_->currentIndex());
+    const QStringList names{tr("Bytes by source line, %1"), tr("Bytes by scope, %1"), tr("Bytes by type, %1"), tr("Bytes by role, %1")};
+    const QString what = names[by_->currentIndex()].arg(whose_->currentText());
+    flame_->setAccessibleName(what);
     if (!program_ || (saved ? !residuals_ : !clicked_))
         return flame_->set_graph({}, what,
                                  saved ? tr("Nothing is differentiated here, so nothing is saved.") : tr("There is no memory plan."));
-    making_.start(
-        [this, program = program_, plan = clicked_, residuals = residuals_, step = step_, saved, what]() -> std::function<void()> {
-            auto made = std::make_shared<FlameGraph>(saved ? flame_of_residuals(*program, *residuals)
-                                                           : flame_of_step(*program, *plan, step < 0 ? plan->peak_step : step));
-            return [this, made, what, saved] {
-                flame_->set_graph(std::move(*made), what, saved ? tr("Nothing is saved.") : tr("Nothing is alive."));
-            };
-        });
+    making_.start([this, program = program_, plan = clicked_, residuals = residuals_, split = split_, step = step_, by, saved,
+                   what]() -> std::function<void()> {
+        auto made = std::make_shared<FlameGraph>(saved ? flame_of_residuals(*program, *residuals, by, split ? split->known.get() : nullptr)
+                                                       : flame_of_step(*program, *plan, step < 0 ? plan->peak_step : step, by));
+        return [this, made, what, saved] {
+            flame_->set_graph(std::move(*made), what, saved ? tr("Nothing is saved.") : tr("Nothing is alive."));
+        };
+    });
 }
 
 }  // namespace jaxscope::views

@@ -12,7 +12,7 @@ class QToolButton;
 
 namespace jaxscope::views {
 
-/// The Memory tab: the timeline or the lines of source, and over it what of it is shown.
+/// The Memory tab: the timeline, or bytes by lines of source, scopes, types or roles; and over it what of it is shown.
 class MemoryView : public QWidget {
     Q_OBJECT
 public:
@@ -28,8 +28,9 @@ public:
     /// Opens the loop that was clicked in the timeline, and leads back.
     QToolButton* open_button() const { return open_; }
     QToolButton* back_button() const { return back_; }
-    /// Whose bytes lines of source show.
+    /// Whose bytes lines of source show, and what else these can be put together by.
     QComboBox* whose() const { return whose_; }
+    QComboBox* by() const { return by_; }
     bool busy() const { return making_.busy(); }
 
 private:
@@ -40,11 +41,12 @@ private:
     QStackedWidget* either_;
     void tell_what_opens();
     QToolButton *curve_, *strips_, *lines_, *arguments_, *open_, *back_;
-    QComboBox* whose_;
+    QComboBox *by_, *whose_;
     QLabel* hint_;
     ProgramPtr program_;
     std::shared_ptr<const MemoryPlan> plan_;
     std::shared_ptr<const ResidualReport> residuals_;
+    std::shared_ptr<const SplitReport> split_;
     std::shared_ptr<const MemoryPlan> clicked_;  ///< whose step was clicked: `plan_`, or what was opened of it
     int step_ = -1;                              ///< that was clicked in the timeline; -1: the peak's
     Latest making_;

@@ -38,6 +38,7 @@ void TimelineWidget::set_plan(std::shared_ptr<const MemoryPlan> plan, std::share
 void TimelineWidget::show(std::shared_ptr<const MemoryPlan> plan) {
     plan_ = std::move(plan);
     timeline_ = plan_ ? memory_timeline(*plan_) : MemoryTimeline{};
+    bands_ = plan_ ? bands_of(*plan_) : std::vector<Band>();
     setAccessibleDescription(plan_ ? figures() : QString());
     before_ = as_it_is_ && !opened() ? memory_timeline(*as_it_is_) : MemoryTimeline{};
     scale_.set_steps(static_cast<int>(timeline_.live.size()));
@@ -117,6 +118,7 @@ void TimelineWidget::paintEvent(QPaintEvent*) {
         painter.drawText(plot(), int(Qt::AlignCenter) | Qt::TextWordWrap, text);
         return;
     }
+    paint_bands(painter);
     if (!compact_) paint_axis(painter);
     painter.save();
     painter.setClipRect(plot().adjusted(0, -2, 0, 10));
@@ -207,10 +209,14 @@ void TimelineWidget::paint_axis(QPainter& painter) const {
     paint_openable(painter);
     painter.setFont(text_font(11));
     painter.setPen(theme()(p.muted));
-    painter.drawText(QRectF(plot().left(), plot().bottom() + 18, plot().width(), 18), Qt::AlignLeft,
-                     scale_.shows_all() ? tr("start") : utf8("step " + count_text(static_cast<std::int64_t>(scale_.first()))));
-    painter.drawText(QRectF(plot().left(), plot().bottom() + 18, plot().width(), 18), Qt::AlignRight,
-                     utf8("step " + count_text(static_cast<std::int64_t>(std::ceil(scale_.last())))));
+    const QRectF row(plot().left(), plot().bottom() + 18, plot().width(), 18);
+    const QString first = scale_.shows_all() ? tr("start") : utf8("step " + count_text(static_cast<std::int64_t>(scale_.first()))),
+                  last = utf8("step " + count_text(static_cast<std::int64_t>(std::ceil(scale_.last()))));
+    painter.drawText(row, Qt::AlignLeft, first);
+    painter.drawText(row, Qt::AlignRight, last);
+    constexpr double kApart = 8;
+    paint_names_of_bands(painter, row.left() + painter.fontMetrics().horizontalAdvance(first) + kApart,
+                         row.right() - painter.fontMetrics().horizontalAdvance(last) - kApart);
 }
 
 /// One column a pixel at most: a column shows the step with the most live bytes among those it stands for.

@@ -49,6 +49,13 @@ public:
         QString title, figures;
     };
     HeadTexts head_texts() const;
+    /// Steps one after the other that belong to the forward or to the backward pass.
+    struct Band {
+        int first = 0, last = 0;  ///< behind it
+        bool backward = false;
+    };
+    const std::vector<Band>& bands() const { return bands_; }
+    static std::vector<Band> bands_of(const MemoryPlan& plan);
     QSize sizeHint() const override { return {600, compact_ ? 98 : 300}; }
     QSize minimumSizeHint() const override { return {200, compact_ ? 72 : 160}; }
 
@@ -82,6 +89,8 @@ private:
     double y_of(double bytes) const;
     int step_at(double x) const;
     void paint_axis(QPainter& painter) const;
+    void paint_bands(QPainter& painter) const;
+    void paint_names_of_bands(QPainter& painter, double from, double to) const;
     void paint_areas(QPainter& painter) const;
     void paint_before(QPainter& painter) const;
     void paint_peak(QPainter& painter) const;
@@ -94,6 +103,7 @@ private:
     std::shared_ptr<const MemoryPlan> plan_;                ///< that is shown
     std::vector<std::shared_ptr<const MemoryPlan>> above_;  ///< in whose steps it was opened, the whole program's first
     MemoryTimeline timeline_;
+    std::vector<Band> bands_;
     QString problem_;
     MemoryTimeline before_;  ///< of the program as it is; empty where that is what is shown, or an iteration
     std::shared_ptr<const MemoryPlan> as_it_is_;

@@ -19,19 +19,38 @@ void DonationModel::set_report(std::shared_ptr<const DonationReport> report) {
 }
 
 int DonationModel::rowCount(const QModelIndex& parent) const {
-    return parent.isValid() || !report_ ? 0 : static_cast<int>(report_->donated.size());
+    return parent.isValid() || !report_ ? 0 : static_cast<int>(report_->donated.size() + report_->kept_back.size());
+}
+
+const DonatedLeaf& DonationModel::leaf(int row) const {
+    const auto at = static_cast<std::size_t>(row);
+    return is_kept_back(row) ? report_->kept_back[at - report_->donated.size()] : report_->donated[at];
+}
+
+Qt::ItemFlags DonationModel::flags(const QModelIndex& index) const {
+    const Qt::ItemFlags usual = TableModel::flags(index);
+    return index.column() == Used ? usual | Qt::ItemIsUserCheckable : usual;
+}
+
+bool DonationModel::setData(const QModelIndex& index, const QVariant& value, int role) {
+    if (role != Qt::CheckStateRole || index.column() != Used || !report_ || index.row() >= rowCount()) return false;
+    Q_EMIT leaf_ticked(leaf(index.row()).input, value.toInt() == Qt::Checked);
+    return true;
 }
 
 QVariant DonationModel::data(const QModelIndex& index, int role) const {
     if (!report_ || !index.isValid() || index.row() >= rowCount()) return {};
-    const DonatedLeaf& leaf = report_->donated[static_cast<std::size_t>(index.row())];
+    const DonatedLeaf& leaf = this->leaf(index.row());
+    const bool kept = is_kept_back(index.row());
     if (role == SortRole && index.column() == Bytes) return static_cast<qlonglong>(leaf.bytes);
+    if (role == Qt::CheckStateRole && index.column() == Used) return kept ? Qt::Unchecked : Qt::Checked;
+    if (role == Qt::ForegroundRole && index.column() == Used && kept) return theme()(theme().palette().muted);
     if (role == Qt::ForegroundRole && index.column() == Used)
         return theme()(leaf.used ? theme().palette().donated_text : theme().palette().unknown_text);
     if (role != Qt::DisplayRole && role != SortRole && role != Qt::ToolTipRole) return style(index.column(), role);
     switch (index.column()) {
         case Used:
-            return leaf.used ? QStringLiteral("\u27f2 yes") : QStringLiteral("\u2298 no");
+            return kept ? tr("kept") : leaf.used ? QStringLiteral("\u27f2 yes") : QStringLiteral("\u2298 no");
         case Bytes:
             return utf8(bytes_text(leaf.bytes));
         case Value:
@@ -57,7 +76,7 @@ QString DonationModel::total() const {
 
 Picked DonationModel::picked(int row) const {
     Picked picked;
-    picked.donated = report_->donated[static_cast<std::size_t>(row)].input;
+    (is_kept_back(row) ? picked.input : picked.donated) = leaf(row).input;
     return picked;
 }
 

@@ -4,7 +4,7 @@
 
 namespace jaxscope::views {
 
-/// Rows of a DonationReport: every donated leaf and what became of it.
+/// Rows of a DonationReport: every donated leaf and what became of it, then those that are kept back. Each can be ticked.
 class DonationModel : public TableModel {
     Q_OBJECT
 public:
@@ -17,8 +17,15 @@ public:
     Picked picked(int row) const override;
     int row_of(const Picked& picked) const override;
     QString empty_text() const override;
+    Qt::ItemFlags flags(const QModelIndex& index) const override;
+    bool setData(const QModelIndex& index, const QVariant& value, int role = Qt::EditRole) override;
+
+Q_SIGNALS:
+    void leaf_ticked(int input, bool donate);
 
 private:
+    const DonatedLeaf& leaf(int row) const;
+    bool is_kept_back(int row) const { return row >= static_cast<int>(report_->donated.size()); }
     std::shared_ptr<const DonationReport> report_;
 };
 

@@ -17,7 +17,8 @@ const QString kRegion = QStringLiteral("region"), kNumber = QStringLiteral("numb
               kInside = QStringLiteral("inside"), kSite = QStringLiteral("site"), kByHand = QStringLiteral("by_hand"),
               kPlace = QStringLiteral("place"), kPrimitive = QStringLiteral("primitive"), kAval = QStringLiteral("aval"),
               kOffload = QStringLiteral("offload"), kMarkedAt = QStringLiteral("marked_at"), kDonate = QStringLiteral("donate"),
-              kTarget = QStringLiteral("target"), kDifferentiated = QStringLiteral("differentiated");
+              kKeptBack = QStringLiteral("kept_back"), kTarget = QStringLiteral("target"),
+              kDifferentiated = QStringLiteral("differentiated");
 
 /// The arguments that `wrt` numbers: the chosen region's, or the program's.
 const std::vector<Sym>& arguments_of(const Choices& choices, const Program& program) {
@@ -120,6 +121,7 @@ QJsonObject kept_choices(const Choices& choices, const Program& program) {
         out[kMarkedAt] = static_cast<int>(choices.marked_at);
     }
     if (choices.donate) out[kDonate] = names_of(*choices.donate, program.arg_names);
+    if (!choices.kept_back.empty()) out[kKeptBack] = names_of(choices.kept_back, program.in_paths);
     if (choices.jit.target != nullptr) out[kTarget] = QString::fromUtf8(choices.jit.target->name);
     return out;
 }
@@ -140,6 +142,7 @@ Choices choices_again(const QJsonObject& kept, const Choices& plain, const Progr
     take_policy(kept, out, lost);
     out.as_step = out.as_step || out.changes_program();  // of a workspace that didn't say so
     if (kept.contains(kDonate)) out.donate = numbers_of(kept[kDonate].toArray(), program.arg_names, lost);
+    out.kept_back = numbers_of(kept[kKeptBack].toArray(), program.in_paths, lost);
     if (const QString target = kept[kTarget].toString(); !target.isEmpty()) {
         try {
             out.jit.target = &target_device(target.toStdString());

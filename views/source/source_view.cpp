@@ -102,7 +102,8 @@ void SourceView::fill_files() {
     const bool none = files_->count() == 0;
     nothing_->setText(
         !program_ ? tr("The lines of your files, with what each of them holds, stand here once a program is open.")
-        : any ? tr("This capture holds no text of your files: it was made with --no-source, or in C++, where captures hold places alone.")
+        : any ? tr("This capture holds no text of your files: it was made with --no-source, or they couldn't be read where it was made. "
+                   "Capture it again where they are.")
               : tr("This program names no file of yours: jaxpr text has no lines of Python."));
     pages_->setCurrentWidget(none ? static_cast<QWidget*>(nothing_) : code_);
     for (QWidget* w : {static_cast<QWidget*>(files_), static_cast<QWidget*>(total_), open_}) w->setVisible(!none);

@@ -66,9 +66,10 @@ void SplitView::set_look(const Look& look, std::set<std::string> added) {
     split_ = look.split;
     graph_.reset();
     const QString problem = look.problems.value(QStringLiteral("split"));
-    view_->set_empty_text(problem.isEmpty()
-                              ? kNothingToSplit
-                              : tr("There is no split of this program: the message says why, and so it does when you point here."));
+    view_->set_empty_text(!problem.isEmpty()
+                              ? tr("There is no split of this program: the message says why, and so it does when you point here.")
+                          : look.inspection && !look.done ? tr("The two halves are made in the background.")
+                                                          : kNothingToSplit);
     view_->setToolTip(problem);
     latest_.cancel();
     if (split_) return rebuild();
@@ -82,12 +83,13 @@ void SplitView::rebuild() {
         std::set<std::string> expanded[2];
         SplitPicture picture;
     };
-    latest_.start([this, split = split_, known = graph_, before = std::array{expanded_[0], expanded_[1]}]() -> std::function<void()> {
+    latest_.start([this, split = split_, known = graph_, before = std::array{expanded_[0], expanded_[1]},
+                   nodes = view_->room_for(kFirstNodes)]() -> std::function<void()> {
         auto made = std::make_shared<Made>();
         made->graph = known ? known : std::make_shared<const SplitGraph>(*split);
         const SplitGraph& whole = *made->graph;
-        made->expanded[0] = known ? before[0] : whole.known().first_look(kFirstNodes, whole.known_marks());
-        made->expanded[1] = known ? before[1] : whole.unknown().first_look(kFirstNodes, whole.unknown_marks());
+        made->expanded[0] = known ? before[0] : whole.known().first_look(nodes, whole.known_marks());
+        made->expanded[1] = known ? before[1] : whole.unknown().first_look(nodes, whole.unknown_marks());
         made->picture = made->graph->picture(made->expanded[0], made->expanded[1]);
         return [this, made] {
             fresh_ = fresh_ || graph_ == nullptr;

@@ -106,8 +106,13 @@ TopBar::TopBar(Session* session, QWidget* parent)
     connect(session_, &Session::updated, this, &TopBar::show_places);
     connect(session_, &Session::running_changed, this, &TopBar::show_peak);
     connect(run_, &QToolButton::clicked, this, [this] { session_->running() ? session_->stop_run() : session_->run(); });
-    connect(session_, &Session::busy_changed, this,
-            [this](const QString& what) { busy_->setText(what.isEmpty() ? QString() : what + QStringLiteral("\u2026")); });
+    connect(session_, &Session::busy_changed, this, [this](const QString& what) {
+        looking_ = what;
+        tell_work();
+    });
+    connect(session_, &Session::running_changed, this, &TopBar::tell_work);
+    each_second_.setInterval(1000);
+    connect(&each_second_, &QTimer::timeout, this, &TopBar::tell_work);
     connect(region_, QOverload<int>::of(&QComboBox::activated), this, &TopBar::choose_region);
     connect(policy_, QOverload<int>::of(&QComboBox::activated), this, [this] { enter_policy(policy_->currentText()); });
     connect(policy_->lineEdit(), &QLineEdit::returnPressed, this, [this] { enter_policy(policy_->currentText()); });
@@ -118,6 +123,18 @@ TopBar::TopBar(Session* session, QWidget* parent)
     on_theme_change(this, &TopBar::restyle);
     restyle();
     fill();
+}
+
+/// What is at work, and from the first second on for how long.
+void TopBar::tell_work() {
+    const QString work = !looking_.isEmpty() ? looking_ : session_->running() ? tr("Running") : QString();
+    if (work != work_) {
+        work_ = work;
+        since_.start();
+        work.isEmpty() ? each_second_.stop() : each_second_.start();
+    }
+    const qint64 seconds = since_.isValid() ? since_.elapsed() / 1000 : 0;
+    busy_->setText(work.isEmpty() ? QString() : seconds < 1 ? work + QStringLiteral("\u2026") : tr("%1\u2026 %2 s").arg(work).arg(seconds));
 }
 
 void TopBar::lay_out() {
@@ -334,7 +351,9 @@ void TopBar::show_choices() {
         action->setChecked(on);
         if (on) names << action->text();
     }
-    donate_->setText(names.isEmpty() ? tr("nothing") : names.join(QStringLiteral(", ")));
+    const auto kept = static_cast<int>(choices.kept_back.size());
+    const QString less = kept == 0 ? QString() : kept == 1 ? tr(" less one leaf") : tr(" less %1 leaves").arg(kept);
+    donate_->setText(names.isEmpty() ? tr("nothing") : names.join(QStringLiteral(", ")) + less);
     filling_ = false;
 }
 

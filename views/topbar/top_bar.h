@@ -3,10 +3,12 @@
 // The choices, and the peak. Comes in: a session. Goes out: choices, made in the session; texts that are no policy. Never here: what a
 // choice does, and any figure that the session doesn't hold.
 #include <QComboBox>
+#include <QElapsedTimer>
 #include <QLabel>
 #include <QLineEdit>
 #include <QMenu>
 #include <QPushButton>
+#include <QTimer>
 #include <QToolButton>
 #include <QWidget>
 
@@ -47,6 +49,7 @@ public:
     /// Which of the found equations is shown: "3 of 18"; empty: nothing was looked for.
     void show_found(const QString& text);
     QString found_text() const { return found_head_->text(); }
+    QString busy_text() const { return busy_->text(); }
     void restyle();
 
 Q_SIGNALS:
@@ -58,6 +61,7 @@ private:
     void show_choices();  ///< from the session's choices, without choosing again
     void show_peak();
     void show_run();
+    void tell_work();
     void show_policy();  ///< that applies; whatever was being typed goes
     void fill_regions(const Program& program);
     void fill_policies(const PolicyPlaces& places);
@@ -72,6 +76,9 @@ private:
     Session* session_;
     QLabel *title_, *subtitle_, *busy_, *peak_, *difference_label_, *measured_label_;
     QString difference_, measured_;  ///< in whole
+    QString looking_, work_;         ///< what the session looks at; what is told to be at work
+    QElapsedTimer since_;
+    QTimer each_second_;
     QComboBox *region_, *policy_;
     QToolButton *donate_, *undo_, *redo_, *run_, *target_;
     QMenu* donate_menu_;
