@@ -70,7 +70,14 @@ private Q_SLOTS:
         QTRY_VERIFY_WITH_TIMEOUT(settled(*window_), kPatience);
         compare();
         QCOMPARE(window_->policies()->rows()[0].measured_peak.value(), measured);
-        QVERIFY(!window_->policies()->rows()[static_cast<std::size_t>(row_of("nothing_saveable"))].measured_peak);
+        const int nothing = row_of("nothing_saveable");
+        QVERIFY(!window_->policies()->rows()[static_cast<std::size_t>(nothing)].measured_peak);
+        // Memory is drawn against time, too, of what has one.
+        PolicyPlot* plot = window_->policy_plot();
+        QVERIFY(plot->point_of(0).has_value() && plot->point_of(nothing).has_value());
+        plot->findChild<QToolButton*>()->menu()->actions().back()->trigger();
+        QCOMPARE(plot->findChild<QToolButton*>()->text(), QStringLiteral("Time"));
+        QVERIFY(plot->point_of(0).has_value() && !plot->point_of(nothing).has_value());
     }
 
     void residuals_that_came_and_went_are_marked() {

@@ -2,6 +2,7 @@
 #include "compare/policy_plot.h"
 
 #include <QHelpEvent>
+#include <QMenu>
 #include <QMouseEvent>
 #include <QPainter>
 #include <QToolTip>
@@ -26,34 +27,74 @@ template <class Figure>
 Range range_of(const std::vector<PolicyRow>& rows, const Figure& figure) {
     double low = 1e300, high = -1e300;
     for (const PolicyRow& row : rows) {
-        if (!row.planned_peak) continue;
-        low = std::min(low, figure(row));
-        high = std::max(high, figure(row));
+        const std::optional<double> at = figure(row);
+        if (!row.planned_peak || !at) continue;
+        low = std::min(low, *at);
+        high = std::max(high, *at);
     }
     if (low > high) return {};
-    const double room = std::max((high - low) * 0.12, std::max(high, 1.0) * 0.01);
+    const double room = std::max((high - low) * 0.12, high > 0 ? high * 0.01 : 1);
     return {std::max(0.0, low - room), high + room};
 }
 
-double peak_of(const PolicyRow& row) { return static_cast<double>(row.planned_peak.value_or(0)); }
-double work_of(const PolicyRow& row) { return row.recomputed_flops; }
+std::optional<double> peak_of(const PolicyRow& row) { return row.planned_peak; }
 
 }  // namespace
 
 PolicyPlot::PolicyPlot(PolicyModel* model, QWidget* parent) : QWidget(parent), model_(model) {
-    setAccessibleName(tr("Planned peak against recomputed work, per policy"));
     setMouseTracking(true);
-    connect(model_, &QAbstractItemModel::modelReset, this, QOverload<>::of(&QWidget::update));
+    against_ = new QToolButton(this);
+    against_->setAutoRaise(true);
+    against_->setFont(head_font());
+    against_->setPopupMode(QToolButton::InstantPopup);
+    against_->setAccessibleName(tr("What the peaks are drawn against"));
+    auto* menu = new QMenu(against_);
+    menu->addAction(tr("Recomputed"), this, [this] { set_axis(Axis::Work); });
+    menu->addAction(tr("Time"), this, [this] { set_axis(Axis::Time); });
+    against_->setMenu(menu);
+    connect(model_, &QAbstractItemModel::modelReset, this, [this] { set_against(), update(); });
+    set_axis(Axis::Work);
 }
 
-QRectF PolicyPlot::plot() const { return QRectF(rect()).adjusted(84, 26, -16, -34); }
+void PolicyPlot::set_axis(Axis axis) {
+    axis_ = axis;
+    setAccessibleName(axis == Axis::Work ? tr("Planned peak against recomputed work, per policy")
+                                         : tr("Planned peak against time, per policy"));
+    set_against();
+    update();
+}
+
+/// Time can be chosen once something was measured.
+void PolicyPlot::set_against() {
+    const auto measured = [](const PolicyRow& row) { return row.run_median.has_value(); };
+    const bool any = std::any_of(model_->rows().begin(), model_->rows().end(), measured);
+    QAction* time = against_->menu()->actions().back();
+    time->setEnabled(any);
+    time->setText(any ? tr("Time") : tr("Time: run a policy first"));
+    if (!any) axis_ = Axis::Work;
+    against_->setText(axis_ == Axis::Work ? tr("Recomputed") : tr("Time"));
+    against_->setVisible(!model_->rows().empty());
+    against_->adjustSize();
+    against_->move(width() - against_->width() - 16, height() - against_->height());
+}
+
+void PolicyPlot::resizeEvent(QResizeEvent*) { set_against(); }
+
+std::optional<double> PolicyPlot::across(const PolicyRow& row) const {
+    return axis_ == Axis::Work ? std::optional(row.recomputed_flops) : row.run_median;
+}
+
+QString PolicyPlot::across_text(double figure) const { return utf8(axis_ == Axis::Work ? flops_text(figure) : seconds_text(figure)); }
+
+QRectF PolicyPlot::plot() const { return QRectF(rect()).adjusted(84, 26, -16, -40); }
 
 std::optional<QPointF> PolicyPlot::point_of(int row) const {
     const PolicyRow& at = model_->rows()[static_cast<std::size_t>(row)];
-    if (!at.planned_peak) return {};
-    const Range x = range_of(model_->rows(), work_of), y = range_of(model_->rows(), peak_of);
-    return QPointF(plot().left() + (work_of(at) - x.low) / (x.high - x.low) * plot().width(),
-                   plot().bottom() - (peak_of(at) - y.low) / (y.high - y.low) * plot().height());
+    const std::optional<double> figure = across(at), peak = peak_of(at);
+    if (!peak || !figure) return {};
+    const Range x = range_of(model_->rows(), [this](const PolicyRow&r) { return across(r); }), y = range_of(model_->rows(), peak_of);
+    return QPointF(plot().left() + (*figure - x.low) / (x.high - x.low) * plot().width(),
+                   plot().bottom() - (*peak - y.low) / (y.high - y.low) * plot().height());
 }
 
 int PolicyPlot::row_at(QPointF where) const {
@@ -94,14 +135,14 @@ void PolicyPlot::paint_axes(QPainter& painter) const {
     painter.setPen(theme()(p.rule));
     painter.drawLine(plot().bottomLeft(), plot().bottomRight());
     painter.drawLine(plot().bottomLeft(), plot().topLeft());
-    const Range x = range_of(model_->rows(), work_of), y = range_of(model_->rows(), peak_of);
+    const Range x = range_of(model_->rows(), [this](const PolicyRow&r) { return across(r); }), y = range_of(model_->rows(), peak_of);
     painter.setFont(mono_font(10));
     painter.setPen(theme()(p.muted));
-    const auto width_of = [&](double flops) { return painter.fontMetrics().horizontalAdvance(utf8(flops_text(flops))); };
+    const auto width_of = [&](double figure) { return painter.fontMetrics().horizontalAdvance(across_text(figure)); };
     constexpr int kBetween = 8;
     const bool both_ends = width_of(x.low) + kBetween + width_of(x.high) <= plot().width();
     for (const double part : {0.0, 0.5, 1.0}) {
-        const double bytes = y.low + part * (y.high - y.low), flops = x.low + part * (x.high - x.low);
+        const double bytes = y.low + part * (y.high - y.low), figure = x.low + part * (x.high - x.low);
         const double at_y = plot().bottom() - part * plot().height(), at_x = plot().left() + part * plot().width();
         painter.drawText(QRectF(0, at_y - 8, plot().left() - kMarked, 16), Qt::AlignRight | Qt::AlignVCenter,
                          utf8(bytes_text(static_cast<std::int64_t>(bytes))));
@@ -111,12 +152,11 @@ void PolicyPlot::paint_axes(QPainter& painter) const {
         const int side = part == 0.0 ? Qt::AlignLeft : part == 1.0 ? Qt::AlignRight : Qt::AlignHCenter;
         const double room = 120;
         const double from = part == 0.0 ? at_x : part == 1.0 ? at_x - room : at_x - room / 2;
-        painter.drawText(QRectF(from, plot().bottom() + 3, room, 14), side | Qt::AlignVCenter, utf8(flops_text(flops)));
+        painter.drawText(QRectF(from, plot().bottom() + 3, room, 14), side | Qt::AlignVCenter, across_text(figure));
     }
     painter.setFont(head_font());
     painter.drawText(QRectF(8, 4, width() - 16, 16), Qt::AlignLeft | Qt::AlignVCenter,
                      model_->headerData(PolicyModel::Peak, Qt::Horizontal, Qt::DisplayRole).toString());
-    painter.drawText(QRectF(8, height() - 17, width() - 24, 14), Qt::AlignRight | Qt::AlignVCenter, tr("Recomputed"));
 }
 
 /// Names beside their points, each where no other one stands.
