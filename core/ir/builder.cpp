@@ -90,7 +90,7 @@ Values Builder::bind(const Primitive& prim, const Values& given, ParamsRef param
             if (varying) a = with_varying(a, axes);
         if (types_have_mesh() && out.size() == 1 && prim.flow == Flow::Straight && !says_itself)
             if (const Attr* given = given_sharding(op.params)) out.front() = cut_by(out.front(), *given);
-        return emit(prim, in, op.params, out);
+        return emit(prim, in, std::move(op.params), out);
     } catch (Error& e) {
         e.at(source.loc());
         throw;
@@ -143,11 +143,22 @@ namespace {
 }  // namespace
 
 AvalRef JaxprBuilder::aval(Value v) const {
-    if (const auto literal = literal_of(v)) return (*literal)->aval;
-    if (v.kind() == Value::Kind::Constant) return late_consts_[v.index()]->aval;
-    if (v.is_linear()) refuse_nonlinear();
-    JAXSCOPE_ASSERT(v.kind() == Value::Kind::Known);
-    return jaxpr_->aval(Var{v.index()});
+    switch (v.kind()) {
+        case Value::Kind::Known:
+            return jaxpr_->aval(Var{v.index()});
+        case Value::Kind::Literal:
+            return v.literal()->aval;
+        case Value::Kind::HeldLiteral:
+            return held_literals_[v.index()]->aval;
+        case Value::Kind::Constant:
+            return late_consts_[v.index()]->aval;
+        case Value::Kind::Mark:
+            if (v.is_linear()) refuse_nonlinear();
+            break;
+        case Value::Kind::Unknown:
+            break;
+    }
+    broken_invariant("a value that this jaxpr knows", __FILE__, __LINE__);
 }
 
 /// Where a constant is read until `finish`: no variable of the jaxpr, so that nobody takes it for the first one.
@@ -196,8 +207,7 @@ std::optional<LiteralRef> Builder::literal_of(Value v) const { return v.is_liter
 std::optional<LiteralRef> JaxprBuilder::literal_of(Value v) const {
     return v.kind() == Value::Kind::HeldLiteral ? held_literals_[v.index()] : Builder::literal_of(v);
 }
-std::optional<Value> Builder::fold(const Primitive& prim, const Values& in, const ParamsRef& params, const Avals& out_avals) {
-    if (!prim.fold) return std::nullopt;
+std::optional<Value> Builder::folded_by_rule(const Primitive& prim, const Values& in, const ParamsRef& params, const Avals& out_avals) {
     JAXSCOPE_ASSERT(in.size() == 1);
     return prim.fold.fn(*this, Op{&prim, params, {aval(in[0])}, out_avals, source, context}, in[0]);
 }
@@ -254,6 +264,7 @@ void JaxprBuilder::hoist_constants() {
     out->consts = std::move(j.consts);
     if (!open) out->consts.insert(out->consts.end(), late.begin(), late.end());
     out->arg_names = std::move(j.arg_names);
+    out->reserve_vars(j.num_vars() + n);
     for (std::uint32_t i = 0; i < j.num_constvars; ++i) out->add_var(j.aval(Var{i}));
     for (const ArrayPtr& c : late) out->add_var(c->aval);
     for (std::uint32_t i = j.num_constvars; i < j.num_vars(); ++i) out->add_var(j.aval(Var{i}), j.dropped(Var{i}));

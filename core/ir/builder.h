@@ -30,12 +30,18 @@ public:
     /// The literal that `v` is or stands for, if any.
     virtual std::optional<LiteralRef> literal_of(Value v) const;
     /// The result of an application that needs no equation, by the primitive's fold rule.
-    std::optional<Value> fold(const Primitive& prim, const Values& in, const ParamsRef& params, const Avals& out_avals);
+    std::optional<Value> fold(const Primitive& prim, const Values& in, const ParamsRef& params, const Avals& out_avals) {
+        return prim.fold ? folded_by_rule(prim, in, params, out_avals) : std::nullopt;
+    }
 
     /// Is this the function that the user transforms, rather than the body of a call in it? Its Python is run by JAX, so that calls of
     /// custom rules close over values there; elsewhere their jaxprs are evaluated, and what they closed over is an argument.
     virtual bool outermost() const { return false; }
 
+private:
+    std::optional<Value> folded_by_rule(const Primitive& prim, const Values& in, const ParamsRef& params, const Avals& out_avals);
+
+public:
     /// Provenance of what is emitted next; transformations set it to that of the equation at work.
     SourceRef source;
     ContextRef context;

@@ -103,6 +103,7 @@ public:
     Var add_var(AvalRef aval, bool dropped = false);
     void set_dropped(Var v, bool dropped);
     void reserve(std::size_t n_eqns);
+    void reserve_vars(std::size_t n) { vars_.reserve(n); }
     /// Bytes of memory held by this jaxpr alone, sub-jaxprs not counted.
     std::size_t memory_bytes() const;
 

@@ -116,6 +116,11 @@ Dims dims_param(const Op& op, const Attr* param, const char* what) {
 bool contains(const Dims& dims, std::int64_t d) { return std::ranges::find(dims, d) != dims.end(); }
 
 bool distinct(const Dims& dims) {
+    if (dims.size() <= 8) {  // nearly all: no memory is asked for
+        for (auto d = dims.begin(); d != dims.end(); ++d)
+            if (std::find(dims.begin(), d, *d) != d) return false;
+        return true;
+    }
     Dims sorted = dims;
     std::ranges::sort(sorted);
     return std::ranges::adjacent_find(sorted) == sorted.end();
@@ -141,6 +146,7 @@ Dims iota_dims(std::int64_t n) {
 
 Dims remaining(std::int64_t rank, const Dims& a, const Dims& b) {
     Dims kept;
+    kept.reserve(static_cast<std::size_t>(rank));
     for (std::int64_t d = 0; d < rank; ++d)
         if (!contains(a, d) && !contains(b, d)) kept.push_back(d);
     return kept;
@@ -148,6 +154,7 @@ Dims remaining(std::int64_t rank, const Dims& a, const Dims& b) {
 
 Dims take(const Dims& values, const Dims& positions) {
     Dims taken;
+    taken.reserve(positions.size());
     for (const std::int64_t p : positions) taken.push_back(values[static_cast<std::size_t>(p)]);
     return taken;
 }

@@ -9,6 +9,7 @@
 #include <functional>
 #include <memory>
 #include <ostream>
+#include <utility>
 
 #include <jaxscope/tree.h>
 #include <jaxscope/tree_of.h>
@@ -69,24 +70,38 @@ public:
         n->hash = hash_mix(17, std::hash<std::string>{}(n->type));
         add(std::move(n));
     }
-    const TreeNode* take() { return root_.release(); }
+    ~Maker() {
+        if (root_) release_tree(root_);
+    }
+    const TreeNode* take() { return std::exchange(root_, nullptr); }
 
 private:
+    /// Leaves and Nones are as many as arrays, and all alike: there is one node of each.
     void simple(Kind kind) {
-        auto n = std::make_unique<TreeNode>();
+        static const TreeNode* const leaf = make_simple(Kind::leaf);
+        static const TreeNode* const none = make_simple(Kind::none);
+        const TreeNode* n = kind == Kind::leaf ? leaf : none;
+        retain_tree(n);
+        add(n);
+    }
+    static const TreeNode* make_simple(Kind kind) {
+        auto* n = new TreeNode;
         n->kind = kind;
         n->leaves = kind == Kind::leaf;
         n->hash = static_cast<std::size_t>(kind) + 1;
-        add(std::move(n));
+        return n;
     }
-    void add(std::unique_ptr<TreeNode> n) {
-        if (stack_.empty())
-            root_ = std::move(n);
-        else
-            stack_.back()->children.push_back(n.release());
+    void add(std::unique_ptr<TreeNode> n) { add(n.release()); }
+    void add(const TreeNode* n) {
+        if (stack_.empty()) {
+            if (root_) release_tree(root_);
+            root_ = n;
+        } else {
+            stack_.back()->children.push_back(n);
+        }
     }
     std::vector<std::unique_ptr<TreeNode>> stack_;
-    std::unique_ptr<TreeNode> root_;
+    const TreeNode* root_ = nullptr;
 };
 
 void print(const TreeNode& n, std::string& out);

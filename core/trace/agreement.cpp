@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 
 #include <cctype>
+#include <string_view>
 
 #include "base/error.h"
 #include "pytree/tree.h"
@@ -33,7 +34,13 @@ std::string listed(std::vector<std::string> differences, const char* between, bo
 /// JAX leaves lines empty between most of what it lists, but for the types of branches.
 constexpr const char *kDense = ";\n", *kSpaced = ";\n\n";
 
-std::string carry_at(const std::string& path) { return path.empty() ? "the input carry c" : "the input carry component c" + path; }
+std::string carry_at(const std::string& path) {
+    if (path.empty()) return "the input carry c";
+    constexpr std::string_view kFori = ".loop_carry_";  // a member of fori_loop's own carry, `loop_carry` in JAX, and a tuple there
+    if (!path.starts_with(kFori)) return "the input carry component c" + path;
+    const std::size_t digit = kFori.size();
+    return fmt::format("the input carry component loop_carry[{}]{}", path[digit], path.substr(digit + 1));
+}
 std::string at_path(const std::string& path) { return path.empty() ? "" : " at path " + path; }
 
 }  // namespace

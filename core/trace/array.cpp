@@ -228,7 +228,8 @@ void Array::delete_buffer(Where where) {
     detail::give_away(*node_, where);
 }
 const void* Array::unsafe_buffer_pointer(Where where) const {
-    if (is_deleted()) detail::refuse_gone_buffer(*node_, "INVALID_ARGUMENT: Buffer has been deleted or donated.", where);
+    if (is_deleted())
+        detail::refuse_gone_buffer(*node_, "INVALID_ARGUMENT: UnsafeBufferPointer( called on deleted or donated buffer", where);
     return detail::at_place(where, [&] { return detail::elements(node_of(*this)); })->data.data();
 }
 const Array& Array::block_until_ready(Where where) const {

@@ -73,6 +73,7 @@ JaxprPtr EvaluationOrder::applied(const JaxprPtr& recorded) const {
     out->effects = j.effects;
     out->eqns.reserve(j.eqns.size());
     out->atoms.reserve(j.atoms.size());
+    out->reserve_vars(j.num_vars());
     std::vector<Var> now(j.num_vars());
     for (const std::uint32_t i : constvars_as_read(j, order_)) {
         now[i] = out->add_var(j.aval(Var{i}), j.dropped(Var{i}));

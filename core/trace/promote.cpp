@@ -132,10 +132,19 @@ std::vector<Point> above(Point p) {
     }
 }
 
-std::uint32_t reach(Point p) {
+std::uint32_t reached_from(Point p) {
     std::uint32_t set = 1u << static_cast<int>(p);
-    for (const Point q : above(p)) set |= reach(q);
+    for (const Point q : above(p)) set |= reached_from(q);
     return set;
+}
+/// The set of points that a point is converted to, in any number of steps.
+std::uint32_t reach(Point p) {
+    static const auto sets = [] {
+        std::array<std::uint32_t, static_cast<std::size_t>(Point::Other) + 1> out{};
+        for (std::size_t i = 0; i < out.size(); ++i) out[i] = reached_from(static_cast<Point>(i));
+        return out;
+    }();
+    return sets[static_cast<std::size_t>(p)];
 }
 
 /// Without x64 there are no 64-bit types.

@@ -258,13 +258,16 @@ Traced Trace::finish(const std::vector<Array>& outs) {
     }
     Traced t;
     const JaxprPtr made = order_.applied(builder_.finish(values, Sym(function_)));
-    auto open = std::make_shared<::jaxscope::Jaxpr>(*made);
     for (const ArrayPtr& c : made->consts) {
         const auto known = constant_of_.find(c.get());
         t.consts.push_back(known == constant_of_.end() ? concrete(c) : known->second);  // else one that a rule made
     }
-    if (t.captures_tracers()) open->consts.clear();
-    t.jaxpr = open;
+    t.jaxpr = made;
+    if (t.captures_tracers()) {
+        auto open = std::make_shared<::jaxscope::Jaxpr>(*made);
+        open->consts.clear();
+        t.jaxpr = std::move(open);
+    }
     return t;
 }
 
@@ -350,41 +353,62 @@ Array number_as_given(const Array& a) {
     return t->wrap(Value(literal_of(number)), Where("", 0, ""));
 }
 
-std::vector<Array> apply(std::span<const Operand> in, const Where& where, const Emit& emit) {
-    const auto missing = [&](const Operand& x) {
-        if (x.kind == Operand::Kind::array && !x.node)
-            refuse_at(x.where, ErrorCode::BadUsage, "expected an array, found an Array without a value",
-                      "Array() is Python's None: give it a value first, or ask has_value()");
-    };
+namespace {
+
+void refuse_missing(const Operand& x) {
+    if (x.kind == Operand::Kind::array && !x.node)
+        refuse_at(x.where, ErrorCode::BadUsage, "expected an array, found an Array without a value",
+                  "Array() is Python's None: give it a value first, or ask has_value()");
+}
+Trace* waiting_operand(std::span<const Operand> in) {
     Trace* waiting = nullptr;
     if (Trace::any_waits())
         for (const Operand& x : in)
             if (x.kind == Operand::Kind::array && x.node) waiting = inner(waiting, Trace::waiting_for(*x.node));
-    const Trace::Resumed now(waiting);
-    std::vector<Array> out;
-    if (Trace* t = Trace::current()) {
-        try {
-            Values v;
-            for (const Operand& x : in) {
-                missing(x);
-                v.push_back(x.kind == Operand::Kind::array ? t->lift(*x.node) : Value(literal_of(x)));
-            }
-            const std::uint32_t begin = t->evaluate_in_order(in, where);
-            t->builder().source = source_of(where);
-            for (const Value r : emit(t->builder(), v)) out.push_back(t->wrap(r, where, begin));
-        } catch (Error& e) {
-            const Where& users = users_line(where);
-            e.at({users.file, users.line, 0});
-            throw;
+    return waiting;
+}
+/// Records an operation; `take` gets its results and where the whole expression begins.
+template <class Take>
+void record(Trace& t, std::span<const Operand> in, const Where& where, const Emit& emit, const Take& take) {
+    try {
+        Values v;
+        for (const Operand& x : in) {
+            refuse_missing(x);
+            v.push_back(x.kind == Operand::Kind::array ? t.lift(*x.node) : Value(literal_of(x)));
         }
-        return out;
+        const std::uint32_t begin = t.evaluate_in_order(in, where);
+        t.builder().source = source_of(where);
+        take(emit(t.builder(), v), begin);
+    } catch (Error& e) {
+        const Where& users = users_line(where);
+        e.at({users.file, users.line, 0});
+        throw;
     }
+}
+std::vector<Array> run_at_once(std::span<const Operand> in, const Where& where, const Emit& emit);
+
+}  // namespace
+
+std::vector<Array> apply(std::span<const Operand> in, const Where& where, const Emit& emit) {
+    const Trace::Resumed now(waiting_operand(in));
+    Trace* t = Trace::current();
+    if (!t) return run_at_once(in, where, emit);
+    std::vector<Array> out;
+    record(*t, in, where, emit, [&](const Values& made, std::uint32_t begin) {
+        for (const Value r : made) out.push_back(t->wrap(r, where, begin));
+    });
+    return out;
+}
+
+namespace {
+std::vector<Array> run_at_once(std::span<const Operand> in, const Where& where, const Emit& emit) {
+    std::vector<Array> out;
     initialise();
     JaxprBuilder b;
     Values v;
     std::vector<ArrayPtr> arrays;
     const auto value_of = [&](const Operand& x) -> Value {
-        missing(x);
+        refuse_missing(x);
         if (x.kind != Operand::Kind::array) return literal_of(x);
         if (x.node->is_tracer() && x.node->value.is_literal()) return x.node->value;
         arrays.push_back(elements(*x.node));
@@ -415,12 +439,20 @@ std::vector<Array> apply(std::span<const Operand> in, const Where& where, const 
     }
     return out;
 }
+}  // namespace
 
 Array apply1(std::initializer_list<Operand> in, const std::function<Value(Builder&, const Values&)>& emit) {
     return apply1(in, in.begin()->where, emit);
 }
-Array apply1(std::initializer_list<Operand> in, const Where& where, const std::function<Value(Builder&, const Values&)>& emit) {
-    return apply({in.begin(), in.size()}, where, [&](Builder& b, const Values& v) { return Values{emit(b, v)}; }).front();
+Array apply1(std::initializer_list<Operand> list, const Where& where, const std::function<Value(Builder&, const Values&)>& emit) {
+    const std::span<const Operand> in(list.begin(), list.size());
+    const Trace::Resumed now(waiting_operand(in));
+    const Emit all = [&](Builder& b, const Values& v) { return Values{emit(b, v)}; };
+    Trace* t = Trace::current();
+    if (!t) return run_at_once(in, where, all).front();
+    Array out;
+    record(*t, in, where, all, [&](const Values& made, std::uint32_t begin) { out = t->wrap(made.front(), where, begin); });
+    return out;
 }
 
 std::vector<Array> call(const JaxprPtr& open, const std::vector<Array>& in, const Where& where) {

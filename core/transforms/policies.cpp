@@ -74,18 +74,30 @@ PolicyVerdict save_and_offload(const Ask& a) {
     return {};
 }
 PolicyVerdict ask(const Ask& a);
+/// Recompute, Saveable and Offloadable are marks in JAX, only the plain policies answer with booleans.
+bool gives_marks(const PolicySpec& p) {
+    static constexpr std::string_view kMarks[] = {"offload_dot_with_no_batch_dims", "save_and_offload_only_these_names"};
+    return std::find(std::begin(kMarks), std::end(kMarks), p.name.str()) != std::end(kMarks);
+}
+/// An answer as Python prints it.
+std::string answer_text(const PolicyVerdict& v, bool mark) {
+    if (v.kind == Kind::Offload) return "Offloadable(src='" + v.src.str() + "', dst='" + v.dst.str() + "')";
+    const bool save = v.kind == Kind::Save;
+    if (!mark) return save ? "True" : "False";
+    return std::string("<jax._src.interpreters.partial_eval.") + (save ? "SaveableType" : "RecomputeType") + " object>";
+}
 PolicyVerdict both(const Ask& a) {
     PolicyVerdict v[2];
+    bool mark[2] = {false, false};
     for (std::size_t i = 0; i < 2; ++i) {
         const auto* p = a.spec.args[i].get<PolicyPtr>();
         v[i] = *p ? ask({**p, a.prim, a.in, a.params}) : PolicyVerdict{};
-        // Recompute and Saveable are marks in JAX, only the plain policies answer with booleans.
-        static constexpr std::string_view kMarks[] = {"offload_dot_with_no_batch_dims", "save_and_offload_only_these_names"};
-        if (*p && std::find(std::begin(kMarks), std::end(kMarks), (*p)->name.str()) != std::end(kMarks))
-            throw Error(ErrorCode::BadInput,
-                        "The return value of the policies should be a boolean: '" + policy_text(**p) +
-                            "' gives marks. Please write a custom policy function directly, rather than using save_from_both_policies.");
+        mark[i] = *p && gives_marks(**p);
     }
+    if (mark[0] || mark[1])
+        throw Error(ErrorCode::BadInput, "The return value of the policies should be a boolean. Got: " + answer_text(v[0], mark[0]) +
+                                             " and " + answer_text(v[1], mark[1]) +
+                                             ". Please write a custom policy function directly, rather than using this helper function.");
     return save_if(v[0].kind == Kind::Save || v[1].kind == Kind::Save);
 }
 

@@ -23,12 +23,21 @@ public:
     std::vector<PreventCse> items;
     std::vector<std::string> keys;
 };
+/// An option of JAX's that is gone: given at all, it is refused in JAX's words.
+class GoneOption {
+public:
+    GoneOption() = default;
+    template <class T>
+    requires std::is_same_v<T, bool> GoneOption(T) : given(true) {}  // NOLINT(google-explicit-constructor)
+    bool given = false;
+};
 struct CheckpointOptions {
     Policy policy = {};
     PreventCse prevent_cse = true;
     std::vector<int> static_argnums = {};
     const char* name = "<unnamed function>";
-    Flag concrete = false;  ///< gone, as in JAX: refused in its words
+    GoneOption concrete = {};
+    detail::NoSuchOption static_argnum = {}, static_argnames = {};
 };
 
 /// While it lives, operations on arrays run at once although a function is being traced.

@@ -143,7 +143,7 @@ auto fori_loop(L lower, U upper, const F& body, const I& first, Where where = {}
     using C = std::remove_cvref_t<decltype(init)>;
     struct Carry {
         Array i;
-        C value;
+        C loop_carry_1;  // so that errors say loop_carry[1], as JAX's do
     };
     constexpr bool callable = std::is_invocable_v<const F&, const Array&, const C&>;
     static_assert(callable, "fori_loop: the body is called with the index and the carry");
@@ -154,10 +154,10 @@ auto fori_loop(L lower, U upper, const F& body, const I& first, Where where = {}
     else {
         const auto step = [&](const Carry& c, const Nothing&) {
             Array next = Operand(c.i, where.file, where.line, where.function) + 1;
-            return std::pair(Carry{next, body(c.i, c.value)}, Nothing{});
+            return std::pair(Carry{next, body(c.i, c.loop_carry_1)}, Nothing{});
         };
         const std::int64_t from = lower, n = detail::trip_count(from, upper, where);
-        return scan(step, Carry{Array(from), init}, Nothing{}, {.length = n}, where).first.value;
+        return scan(step, Carry{Array(from), init}, Nothing{}, {.length = n}, where).first.loop_carry_1;
     }
 }
 /// Bounds that are arrays: a while_loop where they are traced.
@@ -169,16 +169,16 @@ auto fori_loop(const Operand& lower, const Operand& upper, const F& body, const 
     using C = std::remove_cvref_t<decltype(init)>;
     struct Carry {
         Array i, end;
-        C value;
+        C loop_carry_2;
     };
     const auto [first, last] = detail::loop_bounds(lower, upper, where);
     const auto here = [&](const Array& a) { return Operand(a, where.file, where.line, where.function); };
     const auto more = [&](const Carry& c) { return lt(here(c.i), c.end); };
     const auto step = [&](const Carry& c) {
         Array next = here(c.i) + 1;
-        return Carry{next, c.end, body(c.i, c.value)};
+        return Carry{next, c.end, body(c.i, c.loop_carry_2)};
     };
-    return while_loop(more, step, Carry{first, last, init}, where).value;
+    return while_loop(more, step, Carry{first, last, init}, where).loop_carry_2;
 }
 template <class T, class F, class... A>
 auto cond(const Operand& predicate, const T& on_true, const F& on_false, const A&... a) {

@@ -231,7 +231,10 @@ private:
         using V = std::remove_cvref_t<decltype(v)>;
         if constexpr (std::is_same_v<K, V>)
             key.value(&v, type_of<V>());
-        else if constexpr (is_leaf<K>) {
+        else if constexpr (std::is_same_v<V, std::nullopt_t>) {
+            const K missing(v);
+            key.value(&missing, type_of<K>());
+        } else if constexpr (is_leaf<K>) {
             key.number(Array(v), made);
         } else if constexpr (!is_static_arg<K> && !Filter && (is_pair<K> || is_tuple<K>)) {
             const K with_arrays(v);  // a pair or tuple of numbers

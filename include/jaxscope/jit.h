@@ -43,10 +43,12 @@ struct JitOptions {
     /// What keeps recomputation of differentiated checkpoints apart from the first computation: "barrier", or "while", "cond", JAX's of
     /// 2023.
     const char* remat_lowering = "barrier";
+    detail::NoSuchOption donate_argnum = {}, donate_argname = {}, static_argnum = {}, static_argname = {}, donate = {}, argnames = {};
 };
 struct MakeJaxprOptions {
     std::vector<std::string> arg_names = {};
     const char* name = "<unnamed function>";
+    detail::NoSuchOption static_argnums = {}, argnames = {};
 };
 
 /// jax.disable_jit: while it lives, what this thread calls runs without jit, each operation by itself and in turn; so do the bodies of
@@ -238,6 +240,9 @@ template <class F>
 struct Arity {
     static constexpr int value = -1;
 };
+template <class F>
+requires requires { typename F::Transformed; }
+struct Arity<F> : Arity<typename F::Transformed> {};
 template <class F>
 requires requires { &F::operator(); }
 struct Arity<F> : Arity<decltype(&F::operator())> {};

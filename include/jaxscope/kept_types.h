@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // What a call's arguments are kept as, what it gives, and why it can't be made. Never here: calls themselves (function.h).
+#include <optional>
+
 #include <jaxscope/pytree.h>
 
 namespace jaxscope::jax {
@@ -39,6 +41,13 @@ template <class T>
 struct Unkeyed<Keyword<T>> {
     using type = T;
 };
+/// `std::nullopt` for an array that may be missing.
+template <>
+struct Unkeyed<std::nullopt_t> {
+    using type = std::optional<Array>;
+};
+template <>
+struct Unkeyed<Keyword<std::nullopt_t>> : Unkeyed<std::nullopt_t> {};
 /// A struct of values that are no arrays, such as a configuration: it can be told from another one, and is no tree.
 template <class D>
 constexpr bool is_record() {
@@ -115,7 +124,9 @@ const T& given(const StaticArg<T>& v) {
     return v.value;
 }
 template <class A>
-inline constexpr bool is_keyword = !std::is_same_v<A, typename Unkeyed<A>::type>;
+inline constexpr bool is_keyword = false;
+template <class T>
+inline constexpr bool is_keyword<Keyword<T>> = true;
 template <class A>
 const auto& unkeyed(const A& a) {
     if constexpr (is_keyword<A>)

@@ -183,6 +183,9 @@ Array conjugate(const Operand& x);
 Array angle(const Operand& z, bool deg = false);
 Array isreal(const Operand& x);
 Array iscomplex(const Operand& x);
+bool isrealobj(const Array& x, Where where = {});     ///< by its type
+bool iscomplexobj(const Array& x, Where where = {});  ///< the same
+Array sort_complex(const Operand& x);
 Array isposinf(const Operand& x);
 Array isneginf(const Operand& x);
 Array fabs(const Operand& x);
@@ -304,6 +307,13 @@ Array insert(const Operand& x, const Operand& positions, const Operand& values, 
 /// Without the zeros at the ends, of numbers that are known: "f" in front, "b" behind.
 Array trim_zeros(const Operand& x, const char* trim = "fb", const Axes& axis = {});
 Array packbits(const Operand& x, const Axes& axis = {}, const char* bitorder = "big");
+struct Unpacking {
+    Axes axis = {};  ///< none: of the bytes in a row
+    /// So many bits, where it isn't negative; else all but so many at the end.
+    std::optional<std::int64_t> count = {};
+    const char* bitorder = "big";
+};
+Array unpackbits(const Operand& x, const Unpacking& how = {});
 Array tile(const Operand& x, const Shape& reps);
 Array repeat(const Operand& x, std::int64_t repeats);  ///< of the elements in a row
 Array repeat(const Operand& x, std::int64_t repeats, std::int64_t axis);

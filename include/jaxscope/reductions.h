@@ -21,6 +21,7 @@ struct Reduction {
     Axes axis = {};
     Flag keepdims = false;
     Array where = {};  ///< of any and all: the elements that count
+    detail::NoSuchOption axes = {}, dim = {}, keepdim = {};
 };
 /// Of sums and products. `initial`: a scalar that they begin with; `where`: the elements that count.
 struct Summation {
@@ -28,18 +29,21 @@ struct Summation {
     AsType dtype = {};
     Flag keepdims = false;
     Array initial = {}, where = {};
+    detail::NoSuchOption axes = {}, dim = {}, keepdim = {};
 };
 struct Averaging {
     Axes axis = {};
     AsType dtype = {};
     Flag keepdims = false;
     Array where = {};
+    detail::NoSuchOption axes = {}, dim = {}, keepdim = {};
 };
 /// Of the largest and the least. With `where`, `initial` is what they are of no element.
 struct Extremum {
     Axes axis = {};
     Flag keepdims = false;
     Array initial = {}, where = {};
+    detail::NoSuchOption axes = {}, dim = {}, keepdim = {};
 };
 struct Spread {
     Axes axis = {};
@@ -47,6 +51,7 @@ struct Spread {
     std::int64_t ddof = 0;  ///< what the number of elements is lessened by
     Flag keepdims = false;
     Array where = {};
+    detail::NoSuchOption axes = {}, dim = {}, keepdim = {};
 };
 /// Of running sums and products.
 struct Running {
@@ -91,6 +96,7 @@ struct Weighting {
     Axes axis = {};
     Array weights = {};
     Flag keepdims = false;
+    detail::NoSuchOption axes = {}, dim = {}, keepdim = {};
 };
 Array average(const Operand& x, const Weighting& over = {});
 Array cov(const Operand& x, bool rowvar = true);

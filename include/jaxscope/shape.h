@@ -41,6 +41,28 @@ private:
 namespace detail {
 /// In a struct of options: no value without a name goes further than this.
 struct ByName {};
+/// A member of options under a name that people reach for in place of its own: given at all, it doesn't compile.
+class NoSuchOption {
+    struct Anything {
+        template <class T>
+        constexpr Anything(const T&) {}  // NOLINT(google-explicit-constructor)
+    };
+
+public:
+    constexpr NoSuchOption() = default;
+    template <class T>
+    constexpr NoSuchOption(const T&) {  // NOLINT(google-explicit-constructor)
+        static_assert(!sizeof(T),
+                      "no option has this name; there are donate_argnums, donate_argnames, static_argnums, static_argnames, "
+                      "arg_names, in_axes, out_axes, axis, keepdims");
+    }
+    template <class Items = void*>
+    constexpr NoSuchOption(std::initializer_list<Anything>) {  // NOLINT(google-explicit-constructor)
+        static_assert(!sizeof(Items),
+                      "no option has this name; there are donate_argnums, donate_argnames, static_argnums, "
+                      "static_argnames, arg_names, in_axes, out_axes, axis, keepdims");
+    }
+};
 template <class T>
 inline constexpr bool is_characters = std::is_same_v<std::decay_t<T>, const char*> || std::is_same_v<std::decay_t<T>, char*>;
 /// What is given for numbers by mistake.

@@ -178,10 +178,11 @@ constexpr bool told_by_text() {
         std::declval<T&>(), []<class... M>(M&...) { return std::bool_constant<(told_by_text<std::remove_cv_t<M>>() && ...)>(); }))::value;
     else return false;
 }
-/// A function's address, or a function object that holds nothing.
+/// A function's address, or a function object that holds nothing; no `std::tuple<>`, which is Python's ().
 template <class T>
 concept PlainFunction = (std::is_pointer_v<T> && std::is_function_v<std::remove_pointer_t<T>>) ||
-                        (std::is_class_v<T> && std::is_empty_v<T> && !std::is_aggregate_v<T> && std::is_copy_constructible_v<T>);
+                        (std::is_class_v<T> && std::is_empty_v<T> && !std::is_aggregate_v<T> && std::is_copy_constructible_v<T> &&
+                         !TupleLike<T>);
 /// A value that can hold no array: numbers, enums, text, functions and containers of these.
 template <class T>
 constexpr bool is_plain() {

@@ -39,6 +39,7 @@ struct VmapOptions {
     /// JAX's hint for sharding constraints on the mapped axis. On one device there is nothing that it could change.
     std::string spmd_axis_name = {};
     std::vector<std::string> arg_names = {};  ///< for errors
+    detail::NoSuchOption in_axis = {}, out_axis = {}, axis = {};
 };
 
 namespace detail {

@@ -39,9 +39,11 @@ TEST(Behaviours, C_04_StaticArgnumsMayCountFromTheEnd) {
         EXPECT_FLOAT_EQ(jax::grad(jax::checkpoint(f, {.static_argnums = {s}}))(Array(1.), true).item<float>(), 0.5403023F);
 }
 TEST(Behaviours, C_10_ConcreteIsGone) {
-    EXPECT_EQ(error_of([] { jax::checkpoint(twice_sin, {.concrete = true})(Array(1.)); }),
-              "The `concrete` option to `jax.checkpoint` was deprecated in JAX v0.8.2, and removed in JAX v0.10.0. In its place please use "
-              "`static_argnums`; for details refer to https://docs.jax.dev/en/latest/jep/11830-new-remat-checkpoint.html.");
+    for (const bool concrete : {true, false})
+        EXPECT_EQ(
+            error_of([&] { jax::checkpoint(twice_sin, {.concrete = concrete})(Array(1.)); }),
+            "The `concrete` option to `jax.checkpoint` was deprecated in JAX v0.8.2, and removed in JAX v0.10.0. In its place please use "
+            "`static_argnums`; for details refer to https://docs.jax.dev/en/latest/jep/11830-new-remat-checkpoint.html.");
 }
 TEST(Behaviours, C_19_ClosedOverArraysAreLeadingOperands) {
     const Array c = jnp::arange(3) * 1.;

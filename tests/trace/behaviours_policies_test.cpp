@@ -219,6 +219,12 @@ TEST(Behaviours, D_11_BothPoliciesTakeBooleans) {
     EXPECT_EQ(error_of([&] { jax::grad(jax::checkpoint(twice_sin, under(marks)))(1.); }),
               "The return value of the policies should be a boolean. Got: Offloadable(src='device', dst='pinned_host') and False. Please "
               "write a custom policy function directly, rather than using this helper function.");
+    const jax::Policy offload =
+        policies::save_from_both_policies(policies::offload_dot_with_no_batch_dims("device", "pinned_host"), policies::nothing_saveable);
+    EXPECT_EQ(error_of([&] {
+                  saved(jax::checkpoint([](Array x) { return jnp::matmul(x, x); }, under(offload)), jnp::ones({2, 2}));
+              }),
+              error_of([&] { jax::grad(jax::checkpoint(twice_sin, under(marks)))(1.); }));
     const auto both = policies::save_from_both_policies([](const jax::Application& a) { return is(a, "cos"); }, policies::dots_saveable);
     EXPECT_EQ(saved(jax::checkpoint([](Array x) { return jnp::sin(jnp::matmul(x, x)); }, under(both)), jnp::ones({2, 2})),
               (Lines{"from the argument x", "output of cos"}));

@@ -68,8 +68,19 @@ TEST(EagerDonation, ACallThatIsKnownHasXlasWords) {
         "donated.");
     EXPECT_EQ(error_of([&] { jax::jit([](Array x) { return x * 3; }, {.donate_argnums = {0}})(b); }), kDeleted);
     EXPECT_EQ(error_of([&] { b.block_until_ready(); }), "INVALID_ARGUMENT: BlockHostUntilReady() called on deleted or donated buffer");
-    EXPECT_EQ(error_of([&] { b.unsafe_buffer_pointer(); }), "INVALID_ARGUMENT: Buffer has been deleted or donated.");
+    EXPECT_EQ(error_of([&] { b.unsafe_buffer_pointer(); }), "INVALID_ARGUMENT: UnsafeBufferPointer( called on deleted or donated buffer");
     EXPECT_EQ(error_of([&] { b.item(); }), kDeleted);
+}
+
+TEST(EagerDonation, WhatAsksForTheTypeAloneTakesADeletedArray) {
+    Array x = jnp::ones({2, 3});
+    x.delete_buffer();
+    EXPECT_EQ(jnp::zeros_like(x).str() + jnp::ones_like(x, jnp::int32).str() + jnp::full_like(x, 7.).str(),
+              "[[0. 0. 0.]\n [0. 0. 0.]][[1 1 1]\n [1 1 1]][[7. 7. 7.]\n [7. 7. 7.]]");
+    EXPECT_TRUE(jnp::asarray(x).is_deleted());
+    EXPECT_EQ(jax::eval_shape([](Array a) { return jnp::sin(a); }, x).shape().str(), "(2, 3)");
+    EXPECT_EQ(jax::saved_residuals([](Array a) { return jnp::sin(a); }, x).size(), 1u);
+    EXPECT_EQ(error_of([&] { jnp::copy(x); }), "Array has been deleted with shape=float32[2,3].");
 }
 
 TEST(EagerDonation, NumbersAndNamesTogetherAreTakenAsTheyStand) {

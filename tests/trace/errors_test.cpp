@@ -329,3 +329,12 @@ TEST(RefusedAsJax, TreesOfOtherKeys) {
     EXPECT_NE(fewer.find("so the numbers of children do not match, with the symmetric difference of key sets: {'b'}."), std::string::npos)
         << fewer;
 }
+TEST(LoopErrors, ForiLoopCallsItsCarryAsJaxDoes) {
+    const auto narrow = [](Array, Array c) { return c.astype(jnp::int32); };
+    const auto component = [](const std::string& text) { return text.substr(text.find("loop_carry"), 13); };
+    EXPECT_EQ(component(error_of([&] { lax::fori_loop(0, 3, narrow, 1.); })), "loop_carry[1]");
+    EXPECT_EQ(component(error_of([&] { jax::jit([&](Array n) { return lax::fori_loop(0, n, narrow, 1.); })(3); })), "loop_carry[2]");
+    const auto second = [&](Array i, const std::pair<Array, Array>& c) { return std::pair(c.first, narrow(i, c.second)); };
+    EXPECT_NE(error_of([&] { lax::fori_loop(0, 3, second, std::pair(Array(1.), Array(1.))); }).find("component loop_carry[1][1] has"),
+              std::string::npos);
+}

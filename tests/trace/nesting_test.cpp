@@ -49,6 +49,14 @@ TEST(Nesting, NumbersOfParametersThatHaveDefaults) {
     EXPECT_EQ(number(jax::jit(scaled, {.static_argnums = {1}})(2., 4)), 8);
     EXPECT_EQ(error_of([&] { jax::jit(scaled, {.static_argnums = {2}}); }),
               "Jitted function has static_argnums=(2,), but only accepts 2 positional arguments.");
+    EXPECT_EQ(error_of([&] { jax::jit(jax::grad(jax::checkpoint(scaled)), {.donate_argnums = {2}}); }),
+              "Jitted function has donate_argnums=(2,), but only accepts 2 positional arguments.");
+    // As one with *args takes any number of them.
+    const auto any = [](Array x, const auto&... rest) { return (x + ... + rest); };
+    const Array last = jnp::ones(2);
+    EXPECT_EQ(jax::jit(any, {.donate_argnums = {2}, .static_argnums = {5}})(jnp::ones(2), 1., last).str(), "[3. 3.]");
+    EXPECT_TRUE(last.is_deleted());
+    EXPECT_EQ(number(jax::jit(any, {.donate_argnums = {9}})(2.)), 2);
 }
 
 TEST(Nesting, FunctionsThatGiveNothing) {

@@ -274,4 +274,12 @@ TEST(Arrays, OfComplexNumbersAreWeakAsPythons) {
     EXPECT_EQ(times.retraces().size(), 2u);
 }
 
+TEST(Arguments, EmptyTuplesAndMissingArraysAreTreesWithoutLeaves) {
+    const auto first = [](Array x, const std::tuple<>&) { return x * 2; };
+    EXPECT_EQ(jax::jit(first)(1., std::tuple<>()).item<int>() + jax::checkpoint(first)(2., std::tuple<>()).item<int>(), 6);
+    const auto masked = [](Array x, const std::optional<Array>& mask) { return mask ? x * *mask : x; };
+    EXPECT_EQ(jax::jit(masked)(3., std::nullopt).item<int>() + jax::grad(masked)(3., jax::kw("mask", std::nullopt)).item<int>(), 4);
+    EXPECT_EQ(jax::jit(masked)(3., std::optional<Array>(2.)).item<int>(), 6);
+}
+
 }  // namespace

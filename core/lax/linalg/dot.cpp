@@ -50,9 +50,8 @@ DType product_dtype(const Op& op, const DotGeneralParams& p) {
 namespace {
 
 void check_side(const Op& op, const Aval& aval, const Dims& contract, const Dims& batch, const char* side) {
-    Dims both = contract;
-    both.insert(both.end(), batch.begin(), batch.end());
-    if (!in_range(both, aval.rank()) || !distinct(both))
+    const bool fits = in_range(contract, aval.rank()) && in_range(batch, aval.rank()) && distinct(contract) && distinct(batch);
+    if (!fits || !disjoint(contract, batch))
         type_mismatch(op, std::string("distinct contracting and batch dimensions of ") + side + " " + shape_text(aval.shape),
                       shape_text(contract) + " and " + shape_text(batch));
 }
@@ -61,17 +60,25 @@ Dims product_shape(const Op& op, const DotDims& d) {
     const Dims &lhs = op.in[0]->shape, &rhs = op.in[1]->shape;
     check_side(op, *op.in[0], d.lhs_contract, d.lhs_batch, "lhs");
     check_side(op, *op.in[1], d.rhs_contract, d.rhs_batch, "rhs");
-    const Dims batch = take(lhs, d.lhs_batch);
-    if (batch != take(rhs, d.rhs_batch))
-        type_mismatch(op, "batch dimensions of one shape", shape_text(batch) + " and " + shape_text(take(rhs, d.rhs_batch)));
-    if (take(lhs, d.lhs_contract) != take(rhs, d.rhs_contract))
-        type_mismatch(op, "contracting dimensions of one shape",
-                      shape_text(take(lhs, d.lhs_contract)) + " and " + shape_text(take(rhs, d.rhs_contract)));
-    Dims shape = batch;
-    const Dims lhs_free = take(lhs, remaining(op.in[0]->rank(), d.lhs_contract, d.lhs_batch));
-    const Dims rhs_free = take(rhs, remaining(op.in[1]->rank(), d.rhs_contract, d.rhs_batch));
-    shape.insert(shape.end(), lhs_free.begin(), lhs_free.end());
-    shape.insert(shape.end(), rhs_free.begin(), rhs_free.end());
+    const auto agree = [&](const Dims& l, const Dims& r, const char* what) {
+        bool same = l.size() == r.size();
+        for (std::size_t i = 0; same && i < l.size(); ++i)
+            same = lhs[static_cast<std::size_t>(l[i])] == rhs[static_cast<std::size_t>(r[i])];
+        if (!same)
+            type_mismatch(op, std::string(what) + " dimensions of one shape",
+                          shape_text(take(lhs, l)) + " and " + shape_text(take(rhs, r)));
+    };
+    agree(d.lhs_batch, d.rhs_batch, "batch");
+    agree(d.lhs_contract, d.rhs_contract, "contracting");
+    Dims shape;
+    shape.reserve(lhs.size() + rhs.size());
+    for (const std::int64_t b : d.lhs_batch) shape.push_back(lhs[static_cast<std::size_t>(b)]);
+    const auto add_free = [&](const Dims& side, const Dims& contract, const Dims& batch) {
+        for (std::size_t i = 0; i < side.size(); ++i)
+            if (const auto n = static_cast<std::int64_t>(i); !contains(contract, n) && !contains(batch, n)) shape.push_back(side[i]);
+    };
+    add_free(lhs, d.lhs_contract, d.lhs_batch);
+    add_free(rhs, d.rhs_contract, d.rhs_batch);
     return shape;
 }
 

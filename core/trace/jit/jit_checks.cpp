@@ -57,9 +57,10 @@ std::pair<std::string, std::string> unhashable(const Call& call, std::size_t arg
 
 void check_options(const JitState& s, int n, const std::vector<std::string>& names, bool named) {
     const JitOptions& o = s.options;
+    // A function that doesn't tell how many it takes may take any number, as one with *args does.
     const auto in_range = [&](const char* what, const std::vector<int>& list) {
         for (const int i : list)
-            if (i >= n || i < -n)
+            if (s.arity >= 0 && (i >= n || i < -n))
                 throw refusal(s,
                               fmt::format("Jitted function has {}=({}), but only accepts {} positional arguments.", what, listed(list), n));
     };

@@ -111,7 +111,10 @@ Array ones(const Shape& shape, dtype type, Where where) {
 }
 Array empty(const Shape& shape, dtype type, Where where) { return zeros(shape, type, where); }
 namespace {
+bool is_gone(const Operand& x) { return x.kind == Operand::Kind::array && x.node && x.node->deleted(); }
+/// Only the type of `x` counts: it may have been deleted.
 Array like(const Operand& x, const std::function<Value(Builder&, AvalRef)>& f) {
+    if (is_gone(x)) return made(x.where, [&](Builder& b) { return f(b, x.node->aval); });
     return apply1({x}, [&](Builder& b, const Values& v) { return f(b, b.aval(v[0])); });
 }
 }  // namespace
@@ -129,6 +132,12 @@ Array ones_like(const Operand& x, AsType type) {
 }
 Array empty_like(const Operand& x, AsType type) { return zeros_like(x, type); }
 Array full_like(const Operand& x, const Operand& value, AsType type) {
+    if (is_gone(x))
+        return apply1({value}, [&](Builder& b, const Values& v) {
+            const AvalRef a = x.node->aval;
+            const Value number = type.given ? typed(b, v[0], type) : detail::converted(b, v[0], a->dtype, a->weak_type);
+            return detail::broadcast_to(b, number, a->shape);
+        });
     return apply1({x, value}, [&](Builder& b, const Values& v) {
         const AvalRef a = b.aval(v[0]);
         const Value number = type.given ? typed(b, v[1], type) : detail::converted(b, v[1], a->dtype, a->weak_type);
@@ -178,6 +187,7 @@ Array tri(std::int64_t n, dtype type, Where where) {
 }
 Array identity(std::int64_t n, dtype type, Where where) { return eye(n, type, where); }
 Array asarray(const Operand& x) {
+    if (is_gone(x)) return Array::of(x.node);  // as JAX gives back what is an array already
     return apply1({x}, [](Builder&, const Values& v) { return v[0]; });
 }
 Array asarray(const Operand& x, dtype type) {

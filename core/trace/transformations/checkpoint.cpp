@@ -183,7 +183,7 @@ struct CheckpointState final : Kept {
 }  // namespace
 
 KeptHandle make_trace_cache(const CheckpointOptions& options, const Where& where, const void* function) {
-    if (options.concrete)
+    if (options.concrete.given)
         detail::refuse_at(
             where, ErrorCode::BadUsage,
             "The `concrete` option to `jax.checkpoint` was deprecated in JAX v0.8.2, and removed in JAX v0.10.0. In its place "
@@ -215,7 +215,6 @@ Called checkpoint(Call& call, Kept& kept) {
 }
 
 std::vector<SavedResidual> saved_residuals(Call& call, const std::vector<std::string>& arg_names, bool checkpointed) {
-    leaves_of(call);
     const ArgumentNames names = argument_names(call, arg_names);
     Trace trace("saved_residuals", kUnnamed);
     trace.keep_numbers();

@@ -34,6 +34,11 @@ void parts() {
     PAIR("jnp.packbits(b)", jnp::packbits(b));
     PAIR("jnp.packbits(b, axis=1)", jnp::packbits(b, 1));
     PAIR("jnp.packbits(n, bitorder='little')", jnp::packbits(n, {}, "little"));
+    PAIR("jnp.unpackbits(n.astype(jnp.uint8))", jnp::unpackbits(n.astype(jnp::uint8)));
+    PAIR("jnp.unpackbits(b.astype(jnp.uint8), axis=1, count=-5)", jnp::unpackbits(b.astype(jnp::uint8), {.axis = 1, .count = -5}));
+    PAIR("jnp.unpackbits(n.astype(jnp.uint8), count=7, bitorder='little')",
+         jnp::unpackbits(n.astype(jnp::uint8), {.count = 7, .bitorder = "little"}));
+    PAIR("jnp.sort_complex(x)", jnp::sort_complex(x));
     PAIR("jnp.mgrid[0:3, 0:2]", jnp::mgrid[{slice(0, 3), slice(0, 2)}]);
     PAIR("jnp.mgrid[0:4:2, 1:3]", jnp::mgrid[{slice(0, 4, 2), slice(1, 3)}]);
     PAIR("jnp.ogrid[0:3, 0:2]", jnp::ogrid[{slice(0, 3), slice(0, 2)}]);

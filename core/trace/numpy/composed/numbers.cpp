@@ -62,6 +62,17 @@ Array iscomplex(const Operand& x) {
         return jax::lax::ne(part, zero_for(part));
     });
 }
+bool isrealobj(const Array& x, Where where) { return !iscomplexobj(x, where); }
+bool iscomplexobj(const Array& x, Where where) {
+    const dtype type = x.dtype(where);
+    return type == complex64 || type == dtype::complex128;
+}
+Array sort_complex(const Operand& x) {
+    return composed_one("sort_complex", "", {x}, [](const Arrays& v) {
+        const Array sorted = jax::lax::sort(v[0]);
+        return is_complex(sorted) ? sorted : jax::lax::convert_element_type(sorted, complex64);
+    });
+}
 Array isposinf(const Operand& x) { return infinite_in(x, inf); }
 Array isneginf(const Operand& x) { return infinite_in(x, -inf); }
 Array fabs(const Operand& x) {

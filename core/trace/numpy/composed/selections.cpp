@@ -277,6 +277,29 @@ Array packbits(const Operand& x, const Axes& axis, const char* bitorder) {
         return swapaxes(sum(left_shift(a, places), -1).astype(uint8), along, -1);
     });
 }
+Array unpackbits(const Operand& x, const Unpacking& how) {
+    const std::string key = fmt::format("{} {} {}", how.axis.given ? Shape(how.axis.axes).str() : "all",
+                                        how.count ? std::to_string(*how.count) : "", how.bitorder);
+    return composed_one("unpackbits", key, {x}, [&](const Arrays& v) {
+        if (v[0].dtype() != uint8) detail::refuse("Expected an input array of unsigned byte data type");
+        const bool from_least = little(how.bitorder);
+        Array bits = left_shift(asarray(1, uint8), arange(8, uint8));
+        if (!from_least) bits = bits[{slice(none, none, -1)}];
+        const std::int64_t along = how.axis.given ? how.axis.axes.front() : 0;
+        Array a = swapaxes(how.axis.given ? v[0] : ravel(v[0]), along, -1);
+        std::vector<std::int64_t> lead, shape = a.shape().vector();
+        for (int d = 0; d < a.ndim(); ++d) lead.push_back(d);
+        shape.back() *= 8;
+        const Array bytes = expand_dims(a, a.ndim()), places = expand_dims(bits, lead);
+        a = reshape(jax::lax::gt(bitwise_and(bytes, places), zeros({}, uint8)).astype(uint8), shape);
+        if (how.count) {
+            std::vector<Index> at(shape.size(), jax::all);
+            at.back() = slice(none, *how.count);
+            a = detail::at_indices(a, at);
+        }
+        return swapaxes(a, along, -1);
+    });
+}
 
 // ---- Points of a grid
 
