@@ -17,7 +17,9 @@ std::map<std::string, RunTests>& all_tests() {
 
 }  // namespace
 
-bool add_window_tests(const char* file, RunTests run) { return all_tests().emplace(std::filesystem::path(file).stem().string(), run).second; }
+bool add_window_tests(const char* file, RunTests run) {
+    return all_tests().emplace(std::filesystem::path(file).stem().string(), run).second;
+}
 
 }  // namespace jaxscope::views
 

@@ -18,7 +18,7 @@ int run_window_tests(int argc, char** argv) {
 
 }  // namespace jaxscope::views
 
-#define JAXSCOPE_WINDOW_TESTS_IN(Tests, Application)  \
+#define JAXSCOPE_WINDOW_TESTS_IN(Tests, Application)   \
     [[maybe_unused]] static const bool added_##Tests = \
         jaxscope::views::add_window_tests(__FILE__, &jaxscope::views::run_window_tests<Tests, Application>);
 #define JAXSCOPE_WINDOW_TESTS(Tests) JAXSCOPE_WINDOW_TESTS_IN(Tests, QApplication)

@@ -44,8 +44,6 @@ std::optional<double> peak_of(const PolicyRow& row) { return row.planned_peak; }
 PolicyPlot::PolicyPlot(PolicyModel* model, QWidget* parent) : QWidget(parent), model_(model) {
     setMouseTracking(true);
     against_ = new QToolButton(this);
-    against_->setAutoRaise(true);
-    against_->setFont(head_font());
     against_->setPopupMode(QToolButton::InstantPopup);
     against_->setAccessibleName(tr("What the peaks are drawn against"));
     auto* menu = new QMenu(against_);
@@ -53,7 +51,15 @@ PolicyPlot::PolicyPlot(PolicyModel* model, QWidget* parent) : QWidget(parent), m
     menu->addAction(tr("Time"), this, [this] { set_axis(Axis::Time); });
     against_->setMenu(menu);
     connect(model_, &QAbstractItemModel::modelReset, this, [this] { set_against(), update(); });
+    on_theme_change(this, [this] { restyle(); });
+    restyle();
     set_axis(Axis::Work);
+}
+
+void PolicyPlot::restyle() {
+    against_->setFont(head_font());
+    against_->setStyleSheet(head_menu_style());
+    set_against();
 }
 
 void PolicyPlot::set_axis(Axis axis) {

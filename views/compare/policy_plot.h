@@ -35,6 +35,7 @@ private:
     std::optional<double> across(const PolicyRow& row) const;
     QString across_text(double figure) const;
     void set_against();
+    void restyle();
     int row_at(QPointF at) const;
     void paint_axes(QPainter& painter) const;
     void paint_labels(QPainter& painter) const;

@@ -222,6 +222,15 @@ QFont head_font() {
     return font;
 }
 
+QString head_menu_style() {
+    const Palette& p = theme().palette();
+    return QStringLiteral(
+               "QToolButton { color: %1; border: none; padding: 0px 12px 0px 0px; background: transparent; }"
+               "QToolButton:hover, QToolButton:focus { color: %2; } QToolButton::menu-indicator { width: 9px; "
+               "subcontrol-position: right center; right: 0px; }")
+        .arg(QLatin1String(p.muted), QLatin1String(p.ink));
+}
+
 QString utf8(const std::string& text) { return QString::fromUtf8(text.data(), static_cast<int>(text.size())); }
 
 QPalette Theme::widget_palette() const {

@@ -66,7 +66,8 @@ QColor readable_on(const QColor& ground, const QColor& wanted);
 
 QFont text_font(int pixels = 12, bool bold = false);
 QFont mono_font(int pixels = 12);
-QFont head_font();  ///< section heads: 10 px semibold capitals
+QFont head_font();          ///< section heads: 10 px semibold capitals
+QString head_menu_style();  ///< of a QToolButton that is a head and opens a menu
 
 QString utf8(const std::string& text);
 

@@ -239,10 +239,7 @@ void TopBar::restyle() {
     subtitle_->setStyleSheet(colour(p.muted));
     busy_->setStyleSheet(colour(p.muted));
     target_->setFont(head_font());
-    target_->setStyleSheet(QStringLiteral("QToolButton { color: %1; border: none; padding: 0px 12px 0px 0px; background: transparent; }"
-                                          "QToolButton:hover, QToolButton:focus { color: %2; } QToolButton::menu-indicator { width: 9px; "
-                                          "subcontrol-position: right center; right: 0px; }")
-                               .arg(QLatin1String(p.muted), QLatin1String(p.ink)));
+    target_->setStyleSheet(head_menu_style());
     target_->setFixedHeight(heads_.front()->sizeHint().height());  // a head as the others, and over a figure as high as their boxes
     peak_->setFont(mono_font(14));
     peak_->setFixedHeight(region_->height());
