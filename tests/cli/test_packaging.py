@@ -57,6 +57,6 @@ def test_the_wheel_brings_programs_that_exist():
 def test_presets_are_those_that_the_scripts_build():
     presets = {p["name"] for p in json.loads((ROOT / "CMakePresets.json").read_text())["configurePresets"] if not p.get("hidden")}
     scripts = [(ROOT / script).read_text() for script in ("run.sh", "test.sh")]
-    built = {m for text in scripts for m in re.findall(r"^ *build (\w+) |release=(\w+)", text, re.M)}
+    built = {m for text in scripts for m in re.findall(r"^ *build (\w+) |(?:release|preset)=(\w+)", text, re.M)}
     built = {name for pair in built for name in pair if name}
     assert built == {"asan", "tests", "full", "release", "fuzz", "tsan"} and built <= presets
