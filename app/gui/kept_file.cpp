@@ -24,8 +24,10 @@ KeptFile::~KeptFile() {
 }
 
 void KeptFile::set_name(const QString& file, const QByteArray& kept) {
-    const std::lock_guard hold(writing_->mutex);
-    ++writing_->last;
+    {
+        const std::lock_guard hold(writing_->mutex);  // who takes the old file away then finds it as it stays
+        ++writing_->last;
+    }
     name_ = file;
     kept_ = kept;
     set_problem({});
@@ -49,9 +51,10 @@ void KeptFile::keep(const QByteArray& text) {
 QString KeptFile::keep_now(const QByteArray& text) {
     if (name_.isEmpty()) return {};
     ++writing_->last;
-    writing_->mutex.lock();
-    const QString problem = write_whole(text, name_);
-    writing_->mutex.unlock();
+    const QString problem = [&] {
+        const std::lock_guard hold(writing_->mutex);
+        return write_whole(text, name_);
+    }();
     kept_ = text;
     set_problem(problem);
     return problem;

@@ -189,3 +189,21 @@ def test_rows_read_at_other_rows(cli, tmp_path):
         spread = jnp.clip(x.sum(1, keepdims=True), -64, 64) + jnp.zeros_like(y)
         return lax.pad(spread, jnp.float32(-1), ((1, -96, 1), (1, -640, 1))) + x, spread[::-1] * y, jnp.roll(spread, 1, 0) - x
     same(cli, tmp_path, f, (halves(jnp.float32, 96, 640), halves(jnp.float32, 96, 640)), 2)
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("dtype", [jnp.float32, jnp.int8, jnp.complex64, jnp.bool_])
+def test_parts_beside_each_other(cli, tmp_path, threads, dtype):
+    """Rows joined, padded and turned along their columns, which a loop visits part by part: parts of one column and of none, more parts
+    than it is split into, padding that cuts off or lies between, places on both sides of a part's end, sums over several parts."""
+    x, y, one, none = (halves(jnp.float32, 70, n).astype(dtype) for n in (64, 33, 1, 0))
+    empty = jnp.zeros((), dtype)
+
+    def f(x, y, one, none):
+        joined = [jnp.concatenate(parts, 1) for parts in ((x, y), (one, x, none, one), (y, one, y), (one,) * 40, (x, y, one, x, y, one, y))]
+        padded = [lax.pad(x, empty, ((0, 0, 0), at)) for at in ((1, 0, 0), (0, 1, 0), (40, 7, 0), (-3, 5, 0), (5, -63, 0), (-20, -20, 0), (2, 3, 1))]
+        turned = [jnp.roll(x, by, 1) for by in (1, -1, 31, 63)]
+        shifted = jnp.concatenate([x[:, 1:], one], 1) ^ x if dtype in (jnp.int8, jnp.bool_) else jnp.concatenate([x[:, 1:], one], 1) - x
+        sums = [a.sum(1) for a in joined + padded if dtype != jnp.bool_] + [jnp.any(a, 1) for a in joined]
+        return joined, padded, turned, shifted, sums
+    same(cli, tmp_path, f, (x, y, one, none), threads)

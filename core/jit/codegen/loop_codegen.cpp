@@ -9,6 +9,7 @@
 #include "base/checked.h"
 #include "jit/codegen/element_codegen.h"
 #include "jit/codegen/loop_hints.h"
+#include "jit/codegen/loop_pieces.h"
 #include "jit/codegen/reduction_codegen.h"
 
 namespace jaxscope::exec {
@@ -89,23 +90,22 @@ private:
         BasicBlock* exit = BasicBlock::Create(context_, "after", f_);
         b_.SetInsertPoint(last);
         Value* next = b_.CreateAdd(l.counter, b_.getInt64(1), "", true, true);
-        llvm::BranchInst* back = b_.CreateCondBr(b_.CreateICmpSLT(next, l.end), l.head, exit);
+        b_.CreateCondBr(b_.CreateICmpSLT(next, l.end), l.head, exit);
         l.counter->addIncoming(next, last);
-        if (vectorise) mark_parallel(*l.head, *back, {access_group_, trips(l), masks_});
+        BasicBlock* first = l.head;
+        if (vectorise && last == l.head) {
+            const std::vector<BasicBlock*> pieces = split_at_places(*l.head, *l.before);
+            for (BasicBlock* piece : pieces) mark_parallel(*piece, {access_group_, masks_});
+            first = pieces.front();
+        }
         b_.SetInsertPoint(l.before);
-        b_.CreateBr(l.head);
+        b_.CreateBr(first);
         for (std::size_t i = 0; i < 4; ++i)
             if (code_.block(static_cast<Level>(i)) == l.before || i >= static_cast<std::size_t>(l.level) ||
                 (l.level == Level::Column && i == static_cast<std::size_t>(Level::Row)))
                 code_.set_block(static_cast<Level>(i), exit);
         b_.SetInsertPoint(exit);
     }
-    /// How often a loop runs where the kernel's shape says so; else more than any that is treated as a short one.
-    static std::int64_t trips(const Loop& l) {
-        const auto* end = llvm::dyn_cast<llvm::ConstantInt>(l.end);
-        return end ? end->getSExtValue() : INT64_MAX;
-    }
-
     void store_element(std::size_t store, const Number& v, Value* index) {
         index = code_.checked(index, k_.stores[store].aval->size());
         ops_.store(code_.element_address(stores_[store], index, v.dtype), v);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "jit/codegen/loop_hints.h"
 
+#include <cstdint>
+#include <iterator>
 #include <vector>
 
 #include <llvm/IR/Constants.h>
@@ -27,9 +29,32 @@ bool is_chain_of_formulas(const llvm::BasicBlock& body) {
     return steps >= kLeastSteps && steps * kShare >= body.size();
 }
 
+constexpr std::int64_t kLanes = 16, kLeastTripsOfALoop = 33;
+
+/// How often a loop runs where its bounds are constants; else more than any that is treated as a short one.
+std::int64_t trips(const llvm::BasicBlock& body, const llvm::BranchInst& back) {
+    const auto constant = [](const llvm::Value* v) { return llvm::dyn_cast<llvm::ConstantInt>(v); };
+    const auto* next = llvm::cast<llvm::ICmpInst>(back.getCondition());
+    const auto& counter = llvm::cast<llvm::PHINode>(body.front());
+    const llvm::ConstantInt *begin = constant(counter.getIncomingValue(0)), *end = constant(next->getOperand(1));
+    return begin && end ? end->getSExtValue() - begin->getSExtValue() : INT64_MAX;
+}
+
+/// Enough that neither a chain of steps nor a sum waits for itself, and no more: every further vector is as much again to compile, and
+/// takes registers.
+std::int64_t vectors_at_once(const llvm::BasicBlock& body, bool chain) {
+    constexpr std::size_t kShort = 24, kLong = 96, kLongChain = 768;  // instructions
+    if (chain) return body.size() < kLongChain ? 2 : 1;
+    const bool sums = std::distance(body.phis().begin(), body.phis().end()) > 1;  // the first counts
+    if (body.size() < kShort) return sums ? 4 : 2;
+    return sums && body.size() < kLong ? 2 : 1;
+}
+
 }  // namespace
 
-void mark_parallel(llvm::BasicBlock& body, llvm::BranchInst& back, const LoopFacts& facts) {
+void mark_parallel(llvm::BasicBlock& body, const LoopFacts& facts) {
+    auto& back = llvm::cast<llvm::BranchInst>(*body.getTerminator());
+    const std::int64_t turns = trips(body, back);
     llvm::LLVMContext& context = body.getContext();
     for (llvm::Instruction& i : body)
         if (i.mayReadOrWriteMemory()) i.setMetadata(llvm::LLVMContext::MD_access_group, facts.access_group);
@@ -40,13 +65,13 @@ void mark_parallel(llvm::BasicBlock& body, llvm::BranchInst& back, const LoopFac
     llvm::Metadata* yes = llvm::ConstantAsMetadata::get(llvm::ConstantInt::getTrue(context));
     hint("llvm.loop.vectorize.enable", yes);
     hint("llvm.loop.parallel_accesses", facts.access_group);
-    if (is_chain_of_formulas(body)) {
-        constexpr std::int64_t kLanes = 16;
-        constexpr std::uint32_t kVectors = 2;
-        if (facts.trips >= 2 * kVectors * kLanes)
-            hint("llvm.loop.interleave.count",
-                 llvm::ConstantAsMetadata::get(llvm::ConstantInt::get(llvm::Type::getInt32Ty(context), kVectors)));
-        if (facts.masks) hint("llvm.loop.vectorize.predicate.enable", yes);
+    const bool chain = is_chain_of_formulas(body);
+    if (chain && facts.masks) hint("llvm.loop.vectorize.predicate.enable", yes);
+    if (turns >= kLeastTripsOfALoop) {
+        hints.push_back(llvm::MDNode::get(context, {llvm::MDString::get(context, "llvm.loop.unroll.disable")}));
+        if (const std::int64_t vectors = vectors_at_once(body, chain); turns >= 2 * vectors * kLanes)
+            hint("llvm.loop.interleave.count", llvm::ConstantAsMetadata::get(llvm::ConstantInt::get(llvm::Type::getInt32Ty(context),
+                                                                                                    static_cast<std::uint64_t>(vectors))));
     }
     llvm::MDNode* id = llvm::MDNode::getDistinct(context, hints);
     id->replaceOperandWith(0, id);

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "jit/codegen/loop_pieces.h"
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+
+#include <llvm/IR/Constants.h>
+#include <llvm/IR/Instructions.h>
+#include <llvm/Transforms/Utils/Cloning.h>
+
+namespace jaxscope::exec {
+
+namespace {
+
+constexpr std::size_t kMostPlaces = 4, kLongestBody = 256;  // of instructions: more code than the reads are worth
+constexpr std::int64_t kLeastTrips = 33;                    // shorter loops are written out by LLVM
+
+/// counter + offset < bound, or not.
+struct Question {
+    std::int64_t place;      ///< the first count with the other answer
+    bool below, from_there;  ///< the answers
+};
+
+std::optional<std::int64_t> whole(const llvm::Value* v) {
+    const auto* c = llvm::dyn_cast<llvm::ConstantInt>(v);
+    return c && c->getBitWidth() == 64 ? std::optional(c->getSExtValue()) : std::nullopt;
+}
+
+/// What is added to the counter; nothing where `v` is something else.
+std::optional<std::int64_t> offset_of(const llvm::Value* v, const llvm::PHINode& counter) {
+    constexpr std::int64_t kFar = std::int64_t{1} << 60;
+    if (v == &counter) return 0;
+    const auto* moved = llvm::dyn_cast<llvm::BinaryOperator>(v);
+    if (moved == nullptr || (moved->getOpcode() != llvm::Instruction::Add && moved->getOpcode() != llvm::Instruction::Sub))
+        return std::nullopt;
+    const bool first = moved->getOperand(0) == &counter;
+    if (!first && (moved->getOpcode() == llvm::Instruction::Sub || moved->getOperand(1) != &counter)) return std::nullopt;
+    const std::optional<std::int64_t> by = whole(moved->getOperand(first ? 1 : 0));
+    if (!by || *by < -kFar || *by > kFar) return std::nullopt;
+    return moved->getOpcode() == llvm::Instruction::Sub ? -*by : *by;
+}
+
+/// min(x, bound): where x is the bound both answers give the same, and the piece before is the better place for it.
+bool is_least_of(const llvm::ICmpInst& asked, const llvm::Value* x, const llvm::Value* bound) {
+    const auto* chosen = asked.hasOneUse() ? llvm::dyn_cast<llvm::SelectInst>(*asked.user_begin()) : nullptr;
+    return chosen && chosen->getCondition() == &asked && chosen->getTrueValue() == x && chosen->getFalseValue() == bound;
+}
+
+std::optional<Question> question(const llvm::ICmpInst& asked, const llvm::PHINode& counter) {
+    const std::optional<std::int64_t> offset = offset_of(asked.getOperand(0), counter), bound = whole(asked.getOperand(1));
+    constexpr std::int64_t kFar = std::int64_t{1} << 60;
+    if (!offset || !bound || *bound < -kFar || *bound > kFar) return std::nullopt;
+    const std::int64_t place = *bound - *offset;
+    switch (asked.getPredicate()) {
+        case llvm::ICmpInst::ICMP_SLT:
+            return Question{is_least_of(asked, asked.getOperand(0), asked.getOperand(1)) ? place + 1 : place, true, false};
+        case llvm::ICmpInst::ICMP_SLE:
+            return Question{place + 1, true, false};
+        case llvm::ICmpInst::ICMP_SGE:
+            return Question{place, false, true};
+        case llvm::ICmpInst::ICMP_SGT:
+            return Question{place + 1, false, true};
+        default:
+            return std::nullopt;
+    }
+}
+
+/// Answers what the piece from `first` to `end` answers alike everywhere.
+void answer(llvm::BasicBlock& piece, const llvm::PHINode& counter, std::int64_t first, std::int64_t end) {
+    const llvm::Value* next = llvm::cast<llvm::BranchInst>(piece.getTerminator())->getCondition();
+    for (llvm::Instruction& i : piece) {
+        auto* asked = llvm::dyn_cast<llvm::ICmpInst>(&i);
+        const std::optional<Question> q = asked && asked != next ? question(*asked, counter) : std::nullopt;
+        if (!q || (first < q->place && q->place < end)) continue;
+        asked->replaceAllUsesWith(llvm::ConstantInt::getBool(piece.getContext(), end <= q->place ? q->below : q->from_there));
+    }
+}
+
+/// The body once more, for the counts from `first` to `end`, between `from` and what `body` is.
+llvm::BasicBlock* piece_of(llvm::BasicBlock& body, llvm::BasicBlock& from, std::map<llvm::PHINode*, llvm::Value*>& carried,
+                           std::int64_t end) {
+    llvm::ValueToValueMapTy copies;
+    llvm::BasicBlock* piece = llvm::CloneBasicBlock(&body, copies, "", body.getParent());
+    for (llvm::Instruction& i : *piece) {
+        for (llvm::Use& use : i.operands())
+            if (const auto copy = copies.find(use.get()); copy != copies.end()) use.set(copy->second);
+        if (auto* phi = llvm::dyn_cast<llvm::PHINode>(&i))
+            for (unsigned in = 0; in < phi->getNumIncomingValues(); ++in) {
+                const bool again = phi->getIncomingBlock(in) == &body;
+                phi->setIncomingBlock(in, again ? piece : &from);
+            }
+    }
+    for (auto& [phi, value] : carried) {
+        auto* copy = llvm::cast<llvm::PHINode>(copies[phi]);
+        copy->setIncomingValueForBlock(&from, value);
+        value = copy->getIncomingValueForBlock(piece);
+    }
+    auto* back = llvm::cast<llvm::BranchInst>(piece->getTerminator());
+    back->setSuccessor(0, piece);
+    auto* next = llvm::cast<llvm::ICmpInst>(back->getCondition());
+    next->setOperand(1, llvm::ConstantInt::get(next->getOperand(1)->getType(), static_cast<std::uint64_t>(end)));
+    return piece;
+}
+
+/// Where answers change, between the loop's bounds; empty where it isn't to be split.
+std::set<std::int64_t> places_of(const llvm::BasicBlock& body, const llvm::PHINode& counter, const llvm::ICmpInst& next, std::int64_t begin,
+                                 std::int64_t end) {
+    std::set<std::int64_t> places;
+    if (end - begin < kLeastTrips || body.size() > kLongestBody) return places;
+    for (const llvm::Instruction& i : body) {
+        const auto* asked = llvm::dyn_cast<llvm::ICmpInst>(&i);
+        const std::optional<Question> q = asked && asked != &next ? question(*asked, counter) : std::nullopt;
+        if (q && begin < q->place && q->place < end) places.insert(q->place);
+    }
+    if (places.size() > kMostPlaces) places.clear();
+    return places;
+}
+
+}  // namespace
+
+std::vector<llvm::BasicBlock*> split_at_places(llvm::BasicBlock& body, llvm::BasicBlock& before) {
+    auto* counter = llvm::dyn_cast<llvm::PHINode>(&body.front());
+    auto* back = llvm::dyn_cast<llvm::BranchInst>(body.getTerminator());
+    if (counter == nullptr || back == nullptr || !back->isConditional() || back->getSuccessor(0) != &body) return {&body};
+    auto* next = llvm::dyn_cast<llvm::ICmpInst>(back->getCondition());
+    const std::optional<std::int64_t> begin = whole(counter->getIncomingValueForBlock(&before)),
+                                      end = next ? whole(next->getOperand(1)) : std::nullopt;
+    if (!begin || !end) return {&body};
+    std::map<llvm::PHINode*, llvm::Value*> carried;
+    for (llvm::PHINode& phi : body.phis()) carried[&phi] = phi.getIncomingValueForBlock(&before);
+    std::vector<llvm::BasicBlock*> pieces;
+    llvm::BasicBlock* from = &before;
+    std::int64_t first = *begin;
+    std::vector<std::pair<std::int64_t, std::int64_t>> bounds;
+    for (const std::int64_t place : places_of(body, *counter, *next, *begin, *end)) {
+        carried[counter] = llvm::ConstantInt::get(counter->getType(), static_cast<std::uint64_t>(first));
+        llvm::BasicBlock* piece = piece_of(body, *from, carried, place);
+        if (!pieces.empty()) llvm::cast<llvm::BranchInst>(pieces.back()->getTerminator())->setSuccessor(1, piece);
+        pieces.push_back(piece);
+        bounds.emplace_back(first, place);
+        from = piece;
+        first = place;
+    }
+    if (pieces.empty()) return {&body};
+    llvm::cast<llvm::BranchInst>(pieces.back()->getTerminator())->setSuccessor(1, &body);
+    carried[counter] = llvm::ConstantInt::get(counter->getType(), static_cast<std::uint64_t>(first));
+    for (auto& [phi, value] : carried) {
+        phi->setIncomingValueForBlock(&before, value);
+        phi->replaceIncomingBlockWith(&before, from);
+    }
+    bounds.emplace_back(first, *end);
+    pieces.push_back(&body);
+    for (std::size_t p = 0; p < pieces.size(); ++p)
+        answer(*pieces[p], llvm::cast<llvm::PHINode>(pieces[p]->front()), bounds[p].first, bounds[p].second);
+    return pieces;
+}
+
+}  // namespace jaxscope::exec
