@@ -182,7 +182,8 @@ Array kaiser(std::int64_t n, const Operand& beta) {
     if (n <= 1) return ones(n, float32, beta.where);
     const double middle = 0.5 * static_cast<double>(n - 1);
     const Array k = (numbered(n) - middle) / middle;
-    return scipy::special::i0(beta * sqrt(1 - power(k, 2))) / scipy::special::i0(beta);
+    const Array bell = scipy::special::i0(beta * sqrt(1 - power(k, 2)));
+    return bell / scipy::special::i0(beta);
 }
 
 namespace {
