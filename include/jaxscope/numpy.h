@@ -434,7 +434,6 @@ Array bartlett(std::int64_t n, Where where = {});
 Array hanning(std::int64_t n, Where where = {});
 Array hamming(std::int64_t n, Where where = {});
 Array blackman(std::int64_t n, Where where = {});
-Array kaiser(std::int64_t n, const Operand& beta);
 Array vander(const Operand& x, std::int64_t n = -1, bool increasing = false);
 /// Slopes along each axis, or along those given; `spacing`: one number for all, or one for each.
 Arrays gradient(const Operand& f);

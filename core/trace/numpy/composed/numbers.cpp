@@ -4,7 +4,6 @@
 
 #include <jaxscope/filter.h>
 #include <jaxscope/lax.h>
-#include <jaxscope/scipy.h>
 
 #include "base/error.h"
 #include "lax/ops.h"
@@ -176,14 +175,6 @@ Array blackman(std::int64_t n, Where where) {
     if (n <= 1) return ones(n, float32, where);
     const Array k = numbered(n), slow = 0.42 - 0.5 * swing(k, 1);
     return slow + 0.08 * swing(k, 2);
-}
-Array kaiser(std::int64_t n, const Operand& beta) {
-    const detail::InUsersLine line(beta.where);
-    if (n <= 1) return ones(n, float32, beta.where);
-    const double middle = 0.5 * static_cast<double>(n - 1);
-    const Array k = (numbered(n) - middle) / middle;
-    const Array bell = scipy::special::i0(beta * sqrt(1 - power(k, 2)));
-    return bell / scipy::special::i0(beta);
 }
 
 namespace {
