@@ -70,7 +70,15 @@ namespace detail {
 void expected_another_tree(const PyTreeDef& expected, const PyTreeDef& got) {
     throw Error(ErrorCode::BadUsage, fmt::format("Expected {}, got {}", expected.str(), got.str()));
 }
-void store_is(const char* state) { throw Error(ErrorCode::BadUsage, std::string("Store ") + state); }
+void Store::set(PyTreeDef tree) {
+    if (set_) throw Error(ErrorCode::BadUsage, "Store occupied");
+    tree_ = std::move(tree);
+    set_ = true;
+}
+const PyTreeDef& Store::operator()() const {
+    if (!set_) throw Error(ErrorCode::BadUsage, "Store empty");
+    return tree_;
+}
 
 namespace {
 /// Positional arguments as they come, then keyword arguments by name.

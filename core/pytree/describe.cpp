@@ -113,5 +113,14 @@ std::string complex_text(double real, double imag) {
 }
 std::string quoted_text(std::string_view v) { return python_repr(v); }
 std::string listed_texts(std::initializer_list<std::string> texts) { return fmt::format("{}", fmt::join(texts, ", ")); }
+void list_text(std::string& list, const std::string& text) { list += (list.empty() ? "" : ", ") + text; }
+std::string between(const char* open, const std::string& text, const char* close) { return open + text + close; }
+std::string listed_name(const char* names, std::size_t n) {
+    std::string all = names;
+    std::erase(all, ' ');
+    std::size_t from = 0;
+    while (n-- > 0) from = all.find(',', from) + 1;
+    return all.substr(from, all.find(',', from) - from);
+}
 
 }  // namespace jaxscope::jax::detail

@@ -336,6 +336,12 @@ void check_leaf_count(const PyTreeDef& tree, std::size_t n, const Where& where) 
 
 }  // namespace detail
 
+PyTreeDef::PyTreeDef(const PyTreeDef& o) noexcept : tree_(o.tree_) {
+    if (tree_) detail::retain_tree(tree_);
+}
+PyTreeDef::~PyTreeDef() {
+    if (tree_) detail::release_tree(tree_);
+}
 std::size_t PyTreeDef::num_leaves() const { return tree_ ? tree_->leaves : 0; }
 std::size_t PyTreeDef::num_nodes() const { return tree_ ? tree_->nodes : 0; }
 std::size_t PyTreeDef::hash() const { return tree_ ? tree_->hash : 0; }

@@ -22,10 +22,10 @@ static const Node g_place;
 Array place_of_array() { return Array::adopt(&g_place); }
 
 void retain(const Node* n) noexcept {
-    if (n != &g_place) n->refs.fetch_add(1, std::memory_order_relaxed);
+    if (n && n != &g_place) n->refs.fetch_add(1, std::memory_order_relaxed);
 }
 void release(const Node* n) noexcept {
-    if (n == &g_place) return;
+    if (!n || n == &g_place) return;
     if (n->refs.fetch_sub(1, std::memory_order_acq_rel) == 1) delete n;
 }
 

@@ -66,7 +66,7 @@ bool same_bound_type(const AvalRef& a, const AvalRef& b) {
 }
 }  // namespace
 
-std::pair<Array, Array> loop_bounds(const Operand& lower, const Operand& upper, const Where& where) {
+LoopBounds loop_bounds(const Operand& lower, const Operand& upper, const Where& where) {
     const Operand in[] = {lower, upper};
     const std::vector<Array> bounds = apply(in, where, [](Builder&, const Values& v) { return v; });
     for (const Array& a : bounds)
@@ -349,7 +349,16 @@ void refuse_no_branches(const Operand& index) {
     detail::refuse_at(index.where, ErrorCode::BadUsage, "Empty branch sequence", "give at least one branch");
 }
 
-std::vector<Array> cond(const Operand& index, const std::vector<Call*>& branches, bool boolean) {
+Branches::Branches() : calls_(new std::vector<Call*>) {}
+Branches::~Branches() { delete calls_; }
+void Branches::add(Call& call) { calls_->push_back(&call); }
+const void* Branches::result_value() const {
+    std::size_t k = calls_->size() - 1;
+    while (k > 0 && !(*calls_)[k]->results().value) --k;
+    return (*calls_)[k]->results().value;
+}
+std::vector<Array> cond(const Operand& index, const Branches& given, bool boolean) {
+    const std::vector<Call*>& branches = given.calls();
     refuse_choice(index, boolean);
     const std::vector<Array>& operands = at_place(index.where, [&]() -> const std::vector<Array>& { return leaves_of(*branches.front()); });
     if (jit_disabled())

@@ -9,7 +9,6 @@ namespace jaxscope::jax {
 
 namespace detail {
 [[noreturn]] void expected_another_tree(const PyTreeDef& expected, const PyTreeDef& got);
-[[noreturn]] void store_is(const char* state);
 /// One argument of a call; `name`: null for a positional one.
 struct CallPart {
     const char* name;
@@ -23,21 +22,15 @@ std::vector<Array> leaves_of_call(const char* const* names, const std::vector<Ar
 std::vector<std::size_t> first_leaves(const char* const* names, const std::vector<std::size_t>& sizes);
 std::string formatted(std::string pattern, const std::string& name, const std::string& doc);
 
-/// What a function tells when it ran: empty before, and set once.
-template <class T>
+/// The tree of what a function returned: empty before it ran, and set once.
 class Store {
 public:
-    void set(T v) {
-        if (!values_.empty()) store_is("occupied");
-        values_.push_back(static_cast<T&&>(v));
-    }
-    const T& operator()() const {
-        if (values_.empty()) store_is("empty");
-        return values_.front();
-    }
+    void set(PyTreeDef tree);
+    const PyTreeDef& operator()() const;
 
 private:
-    std::vector<T> values_;
+    PyTreeDef tree_;
+    bool set_ = false;
 };
 }  // namespace detail
 
@@ -105,7 +98,7 @@ private:
     }
     F f_;
     std::tuple<A...> example_;
-    detail::Store<PyTreeDef> out_tree_;
+    detail::Store out_tree_;
 };
 /// `flatten_fun(f, args..., kw("k", v)...)`; without keyword arguments it is flatten_fun_nokwargs.
 template <class F, class... A>
@@ -124,13 +117,14 @@ public:
     using FlatFun<F, A...>::FlatFun;
     std::pair<std::vector<Array>, std::vector<Array>> operator()(const std::vector<Array>& leaves) {
         const auto r = this->call(leaves);
-        trees_.set({tree_structure(r.first), tree_structure(r.second)});
+        tree_.set(tree_structure(r.first));
+        aux_tree_.set(tree_structure(r.second));
         return {tree_leaves(r.first), tree_leaves(r.second)};
     }
-    std::pair<PyTreeDef, PyTreeDef> out_trees() const { return trees_(); }
+    std::pair<PyTreeDef, PyTreeDef> out_trees() const { return {tree_(), aux_tree_()}; }
 
 private:
-    detail::Store<std::pair<PyTreeDef, PyTreeDef>> trees_;
+    detail::Store tree_, aux_tree_;
 };
 template <class F, class... A>
 FlatFunWithAux<detail::Stored<F>, A...> flatten_fun_nokwargs2(F&& f, const A&... example) {

@@ -10,6 +10,7 @@ namespace jaxscope::jax {
 
 namespace detail {
 class Node;
+// Of null they do nothing, so that programs needn't ask at each of their arrays' ends.
 void retain(const Node* node) noexcept;
 void release(const Node* node) noexcept;
 }  // namespace detail
@@ -32,9 +33,7 @@ struct Position;
 class Array {
 public:
     Array() noexcept = default;
-    Array(const Array& o) noexcept : node_(o.node_) {
-        if (node_) detail::retain(node_);
-    }
+    Array(const Array& o) noexcept : node_(o.node_) { detail::retain(node_); }
     Array(Array&& o) noexcept : node_(o.node_) { o.node_ = nullptr; }
     Array& operator=(const Array& o) & noexcept {
         Array copy(o);
@@ -46,9 +45,7 @@ public:
         o.node_ = old;
         return *this;
     }
-    ~Array() {
-        if (node_) detail::release(node_);
-    }
+    ~Array() { detail::release(node_); }
     /// A number: a weakly typed scalar, as Python's (a bool is not weak).
     template <detail::Number T>
     Array(T value) : Array(scalar(value)) {}  // NOLINT(google-explicit-constructor)
@@ -213,7 +210,7 @@ public:
         return a;
     }
     static Array of(const detail::Node* node) noexcept {
-        if (node) detail::retain(node);
+        detail::retain(node);
         return adopt(node);
     }
 
@@ -236,6 +233,8 @@ private:
 /// All are cut before the first is looked at, as JAX does.
 class Array::Rows {
 public:
+    Rows(const Rows&);
+    ~Rows();
     const Array& operator*() const { return rows_[at_]; }
     Rows& operator++() {
         ++at_;
@@ -246,7 +245,7 @@ public:
 
 private:
     friend class Array;
-    Rows(std::vector<Array> rows, std::size_t at) : rows_(static_cast<std::vector<Array>&&>(rows)), at_(at) {}
+    Rows(std::vector<Array> rows, std::size_t at);
     std::vector<Array> rows_;
     std::size_t at_;
 };

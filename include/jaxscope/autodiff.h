@@ -22,10 +22,10 @@ struct GradOptions {
     detail::NoArgnums argnums = {};
     Flag has_aux = false;  ///< a std::pair tells without it; a function that gives none is refused
     Flag holomorphic = false;
-    Flag allow_int = false;                     ///< gradients of integers are float0
-    std::vector<std::string> reduce_axes = {};  ///< gone, as in JAX: refused in its words
-    std::vector<std::string> arg_names = {};    ///< for errors, residuals and findings; else args[i]
-    std::vector<std::string> leaf_names = {};   ///< the same for all leaves of the arguments, in place of name and path
+    Flag allow_int = false;     ///< gradients of integers are float0
+    Argnames reduce_axes = {};  ///< gone, as in JAX: refused in its words
+    Argnames arg_names = {};    ///< for errors, residuals and findings; else args[i]
+    Argnames leaf_names = {};   ///< the same for all leaves of the arguments, in place of name and path
 };
 
 namespace detail {
@@ -142,7 +142,7 @@ struct Gradient {
 
 private:
     template <class... A>
-    auto differentiate(const A&... a) const {
+    [[gnu::cold]] auto differentiate(const A&... a) const {
         using C = CallOf<F, A...>;
         using R = typename C::Result;
         constexpr bool aux = is_pair<R>;

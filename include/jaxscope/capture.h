@@ -6,7 +6,7 @@
 namespace jaxscope {
 
 struct CaptureOptions {
-    std::vector<std::string> arg_names = {};
+    jax::Argnames arg_names = {};
     const char* name = nullptr;
 };
 struct SaveOptions {
@@ -23,7 +23,7 @@ void drop_capture(CaptureState* state) noexcept;
 class Capture {
 public:
     explicit Capture(jax::detail::CaptureState* state) : state_(state) {}
-    Capture(Capture&& o) noexcept : state_(std::exchange(o.state_, nullptr)) {}
+    Capture(Capture&& o) noexcept : state_(o.state_) { o.state_ = nullptr; }
     Capture& operator=(Capture&&) = delete;
     ~Capture() {
         if (state_) jax::detail::drop_capture(state_);

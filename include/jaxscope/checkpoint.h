@@ -10,7 +10,7 @@ namespace jaxscope::jax {
 /// takes it where there are some. Inside, a bool stands for a tree, as a prefix of it.
 class PreventCse {
 public:
-    PreventCse(bool all_leaves) : all(all_leaves) {}  // NOLINT(google-explicit-constructor)
+    PreventCse(bool all_leaves);  // NOLINT(google-explicit-constructor)
     PreventCse(std::initializer_list<PreventCse> list);
     static PreventCse dict(std::vector<std::pair<std::string, PreventCse>> entries);
     PreventCse(const PreventCse&);
@@ -73,7 +73,7 @@ struct Checkpointed {
     Where where;
     detail::KeptHandle traces;
     template <class... A>
-    requires(Filter || detail::Takes<F, A...>) auto operator()(const A&... a) const {
+    requires(Filter || detail::Takes<F, A...>) [[gnu::cold]] auto operator()(const A&... a) const {
         detail::CallFor<Filter, F, A...> call(f, a...);
         call.where = where;
         detail::Called done = detail::checkpoint(call, *traces);
@@ -120,7 +120,7 @@ void print_saved_residuals(const F& f, const A&... a) {
 }
 /// The same with names for the arguments: `saved_residuals(f, {.arg_names = {"x", "y"}}, x, y)`.
 struct ResidualOptions {
-    std::vector<std::string> arg_names;
+    Argnames arg_names;
 };
 template <class F, class... A>
 std::vector<SavedResidual> saved_residuals(const F& f, const ResidualOptions& options, const A&... a) {

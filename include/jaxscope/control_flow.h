@@ -29,25 +29,37 @@ namespace jaxscope::jax::detail {
 /// Carries, then stacked outputs. `call`: the body on the carry and one element; `carry`, `xs`: leaves.
 std::vector<Array> scan(Call& body, const std::vector<Array>& carry, const std::vector<Array>& xs, const lax::ScanOptions& options);
 std::vector<Array> while_loop(Call& condition, Call& body, const std::vector<Array>& init);
-std::vector<Array> cond(const Operand& index, const std::vector<Call*>& branches, bool boolean);
-/// The result of a branch that ran: under disable_jit that is one of them.
-template <class R>
-const R& result_of(const std::vector<Call*>& calls) {
-    std::size_t k = calls.size() - 1;
-    while (k > 0 && !calls[k]->results().value) --k;
-    return *static_cast<const R*>(calls[k]->results().value);
-}
+/// Calls of branches, which stand on the stack.
+class Branches {
+public:
+    Branches();
+    ~Branches();
+    Branches(const Branches&) = delete;
+    Branches& operator=(const Branches&) = delete;
+    void add(Call& call);
+    const std::vector<Call*>& calls() const { return *calls_; }
+    /// Of a branch that ran: under disable_jit that is one of them.
+    template <class R>
+    const R& result() const {
+        return *static_cast<const R*>(result_value());
+    }
+
+private:
+    const void* result_value() const;
+    std::vector<Call*>* calls_;
+};
+std::vector<Array> cond(const Operand& index, const Branches& branches, bool boolean);
 /// Puts a call for each branch on the stack, then makes the equation; the result is as the first one's.
 template <class Args, class F, class... Rest>
-auto with_calls(const Operand& index, std::vector<Call*>& calls, const Args& args, const F& f, const Rest&... rest) {
+auto with_calls(const Operand& index, Branches& calls, const Args& args, const F& f, const Rest&... rest) {
     return std::apply(
         [&](const auto&... a) {
             CallOf call(f, a...);
-            calls.push_back(&call);
+            calls.add(call);
             if constexpr (sizeof...(Rest) == 0) {
                 const std::vector<Array> flat = cond(index, calls, false);
                 const Array* at = flat.data();
-                return with_leaves(result_of<typename decltype(call)::Result>(calls), at);
+                return with_leaves(calls.template result<typename decltype(call)::Result>(), at);
             } else {
                 auto out = with_calls(index, calls, args, rest...);
                 static_assert(std::is_same_v<decltype(out), typename decltype(call)::Result>, "switch_: branches return different types");
@@ -58,13 +70,13 @@ auto with_calls(const Operand& index, std::vector<Call*>& calls, const Args& arg
 }
 /// The same for functions of one type, as many as there are.
 template <class F, class... A>
-typename CallOf<F, A...>::Result with_calls_of(const Operand& index, std::vector<Call*>& calls, const F* f, const F* end, const A&... a) {
+typename CallOf<F, A...>::Result with_calls_of(const Operand& index, Branches& calls, const F* f, const F* end, const A&... a) {
     CallOf<F, A...> call(*f, a...);
-    calls.push_back(&call);
+    calls.add(call);
     if (f + 1 != end) return with_calls_of(index, calls, f + 1, end, a...);
     const std::vector<Array> flat = cond(index, calls, false);
     const Array* at = flat.data();
-    return with_leaves(result_of<typename CallOf<F, A...>::Result>(calls), at);
+    return with_leaves(calls.template result<typename CallOf<F, A...>::Result>(), at);
 }
 [[noreturn]] void refuse_no_branches(const Operand& index);
 /// Two lists of leaves into one: what associative_scan combines with.
@@ -99,7 +111,10 @@ inline constexpr bool is_step<std::pair<C, Y>, C> = true;
 template <class C, class Y>
 inline constexpr bool is_step<std::tuple<C, Y>, C> = true;
 /// Of one integer type; throws where they are no integer scalars.
-std::pair<Array, Array> loop_bounds(const Operand& lower, const Operand& upper, const Where& where);
+struct LoopBounds {
+    Array first, last;
+};
+LoopBounds loop_bounds(const Operand& lower, const Operand& upper, const Where& where);
 /// Bounds that are no tracers: they are known. Those of floats are cut off at the point.
 bool known_bounds(const Operand& lower, const Operand& upper, std::int64_t (&bounds)[2], const Where& where);
 /// Steps of a loop that counts in i32; throws where a bound doesn't fit.
@@ -186,10 +201,11 @@ auto cond(const Operand& predicate, const T& on_true, const F& on_false, const A
     detail::CallOf yes(on_true, a...);
     static_assert(std::is_same_v<typename decltype(no)::Result, typename decltype(yes)::Result>, "cond: branches return different types");
     if constexpr (decltype(no)::callable && decltype(yes)::callable) {
-        const std::vector<detail::Call*> branches{&no, &yes};
+        detail::Branches branches;
+        branches.add(no), branches.add(yes);
         const std::vector<Array> flat = detail::cond(predicate, branches, true);
         const Array* at = flat.data();
-        return detail::with_leaves(detail::result_of<typename decltype(yes)::Result>(branches), at);
+        return detail::with_leaves(branches.template result<typename decltype(yes)::Result>(), at);
     } else {
         return Array();
     }
@@ -197,14 +213,14 @@ auto cond(const Operand& predicate, const T& on_true, const F& on_false, const A
 /// Branches by number, the last one for what is beyond: `switch_(i, std::tuple(f, g, h), x...)`.
 template <class... F, class... A>
 auto switch_(const Operand& index, const std::tuple<F...>& branches, const A&... a) {
-    std::vector<detail::Call*> calls;
+    detail::Branches calls;
     return std::apply([&](const auto&... f) { return detail::with_calls(index, calls, std::tuple<const A&...>(a...), f...); }, branches);
 }
 /// As many branches of one type as the vector has: functions, or std::function.
 template <class F, class... A>
 auto switch_(const Operand& index, const std::vector<F>& branches, const A&... a) {
     if (branches.empty()) detail::refuse_no_branches(index);
-    std::vector<detail::Call*> calls;
+    detail::Branches calls;
     return detail::with_calls_of(index, calls, branches.data(), branches.data() + branches.size(), a...);
 }
 /// Branches that are no list.

@@ -244,7 +244,7 @@ struct PerArgument {
         [&]<std::size_t... I>(std::index_sequence<I...>) { (add.template operator()<I>(), ...); }
         (std::index_sequence_for<J...>());
         if (sum.empty())
-            for (const Array& v : tree_leaves(y)) sum.push_back(zeros_array(v));
+            for (const auto& v : tree_leaves(y)) sum.push_back(zeros_array(v));
         return std::pair(y, tree_unflatten(y, sum));
     }
     static constexpr RuleOptions kRule{.name = "jvp"};

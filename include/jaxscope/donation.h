@@ -8,12 +8,27 @@
 
 namespace jaxscope::jax::donation {
 
+/// `{{"model", true}}`
+class DonateKwargs {
+public:
+    using Entry = std::pair<std::string, bool>;
+    DonateKwargs();
+    DonateKwargs(std::initializer_list<Entry> entries);
+    DonateKwargs(std::vector<Entry> entries);  // NOLINT(google-explicit-constructor)
+    DonateKwargs(const DonateKwargs& o);
+    DonateKwargs& operator=(const DonateKwargs& o);
+    ~DonateKwargs();
+    const std::vector<Entry>& entries() const { return *entries_; }
+
+private:
+    std::vector<Entry>* entries_;
+};
 /// Which arguments are donated; what is no array donates nothing.
 struct DonateSpecs {
-    std::vector<bool> donate_args = {};                            ///< by position
-    std::vector<std::pair<std::string, bool>> donate_kwargs = {};  ///< by the name that it is passed by
-    bool donate_fn = false;                                        ///< arrays of the function object itself
-    bool donate_default = false;                                   ///< arguments of which nothing is said
+    std::vector<bool> donate_args = {};  ///< by position
+    DonateKwargs donate_kwargs = {};     ///< by the name that it is passed by
+    bool donate_fn = false;              ///< arrays of the function object itself
+    bool donate_default = false;         ///< arguments of which nothing is said
 };
 namespace detail {
 jax::detail::JitHandle filter_jit(const std::string& mode, bool function_is_argument, const Where& where);

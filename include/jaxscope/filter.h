@@ -252,7 +252,7 @@ public:
 /// `donate`: "all" (all arrays of all arguments), "all-except-first", the same with JAX's warnings ("warn", "warn-except-first"), "none".
 struct FilterJitOptions {
     std::string donate = "none";
-    std::vector<std::string> arg_names = {};
+    Argnames arg_names = {};
     const char* name = "<unnamed function>";
     Flag keep_unused = false;
     Flag inline_ = false;

@@ -134,13 +134,13 @@ public:
             const auto made = with([&](const auto&... v) { return fwd_(true, v...); }, diff, fixed);
             return std::pair(detail::leaves_in<true>(made.first), std::tuple(made.second, diff, fixed));
         };
-        const auto backward = [&](const auto& kept, const Arrays& ct) {
+        const auto backward = [&](const auto& kept, const auto& ct) {
             const auto& residuals = std::get<0>(kept);
             const Arrays &diff = std::get<1>(kept), &fixed = std::get<2>(kept);
             const R grad_out = detail::gradient_like_result(traced.front(), ct);
             const X gradient = with([&](const auto&... v) { return bwd_(residuals, grad_out, true, v...); }, diff, fixed);
             // None is no gradient: zero.
-            Arrays out;
+            std::remove_cvref_t<decltype(ct)> out;
             std::size_t n = 0;
             const Arrays given = detail::places_in<true>(gradient);
             std::size_t place = 0;

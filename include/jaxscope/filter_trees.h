@@ -58,13 +58,13 @@ private:
             traced.assign(1, r);
             return tree_leaves(r);
         };
-        const std::vector<std::vector<Array>> blocks = [&] {
+        const auto blocks = [&] {
             if constexpr (Forward)
                 return jax::jacfwd(flat, GradOptions(), where)(inexact_leaves(x));
             else
                 return jax::jacrev(flat, GradOptions(), where)(inexact_leaves(x));
         }();
-        const std::vector<Array> places = places_in<true>(traced.front());
+        const auto places = places_in<true>(traced.front());
         std::size_t place = 0, leaf = 0;
         return product_of<P>(traced.front(), [&] {
             const bool there = places.at(place++).has_value();
@@ -99,6 +99,7 @@ T tree_deserialise_leaves(const std::string& path, const T& like) {
 }
 
 namespace detail {
+std::string listed_name(const char* names, std::size_t n);  ///< of names between commas
 /// Calls f(member, name) for the members of structs, at any depth.
 template <class T, class F>
 void each_named_member(T& t, F& f) {
@@ -110,13 +111,9 @@ void each_named_member(T& t, F& f) {
             ((f(m, std::string(member_names<U>.names[n].text, member_names<U>.names[n].size)), ++n, each_named_member(m, f)), ...);
         });
     } else if constexpr (Registered<U>) {
-        std::string names = jaxscope_member_names(static_cast<const U*>(nullptr));
-        std::erase(names, ' ');
-        std::size_t from = 0;
+        std::size_t n = 0;
         each_child<true>(t, [&](auto& m) {
-            const std::size_t end = std::min(names.find(',', from), names.size());
-            f(m, names.substr(from, end - from));
-            from = end + 1;
+            f(m, listed_name(jaxscope_member_names(static_cast<const U*>(nullptr)), n++));
             each_named_member(m, f);
         });
     } else {

@@ -2,6 +2,7 @@
 #pragma once
 // How a user's function of trees is handed to core: one erased object per call. In: a callable and its arguments. Out: flat leaves, a flat
 // function, descriptions of both trees. Never here: what is done with the call (jit.h, autodiff.h, ...).
+#include <jaxscope/argnums.h>
 #include <jaxscope/kept_types.h>
 
 namespace jaxscope::jax {
@@ -52,6 +53,10 @@ protected:
 
 /// Leaves of the result, and the result of the call that was traced, whose other values are this one's.
 struct Called {
+    Called();
+    Called(Called&& o) noexcept;
+    Called& operator=(Called&& o) noexcept;
+    ~Called();
     std::vector<Array> leaves;
     const void* prototype = nullptr;
 };
@@ -72,6 +77,7 @@ public:
     void fixed(const void* value, const FixedType& of);
     void leaf(const Array& a);
     void number(const Array& a, std::vector<Array>& made);  ///< a number that became an array, which `made` keeps
+    static void keep(const Array& a, std::vector<Array>& made);
     void raw(const void* data, std::size_t n);
     void text(std::string_view s);
     void count(std::size_t n);
@@ -149,7 +155,7 @@ public:
     static constexpr bool callable = Types::callable;
     using Result = typename Types::Result;
 
-    explicit AnyCall(const F& f, const A&... a) : f_(f), args_(kept(std::index_sequence_for<A...>(), a...)) {
+    [[gnu::cold]] explicit AnyCall(const F& f, const A&... a) : f_(f), args_(kept(std::index_sequence_for<A...>(), a...)) {
         type = tag();
         [&]<std::size_t... I>(std::index_sequence<I...>) {
             (argument(&std::get<I>(args_), type_of<std::tuple_element_t<I, Args>>(), is_static_arg<std::tuple_element_t<I, Args>>,
@@ -168,7 +174,7 @@ public:
         (std::index_sequence_for<A...>());
     }
 
-    void run(const Array* in, std::vector<Array>& out) override {
+    [[gnu::cold]] void run(const Array* in, std::vector<Array>& out) override {
         Args args(args_);
         delete result_;
         result_ = nullptr;
@@ -187,7 +193,7 @@ public:
     }
     Description arguments() const override { return description<Filter>(args_); }
     Description results() const override { return {result_, &type_of<Result>()}; }
-    void* take_results(void (**drop)(void*)) override {
+    [[gnu::cold]] void* take_results(void (**drop)(void*)) override {
         *drop = [](void* p) { delete static_cast<Result*>(p); };
         empty_leaves(result_, type_of<Result>());
         return std::exchange(result_, nullptr);
@@ -202,7 +208,7 @@ public:
     const Args& given_arguments() const { return args_; }
     /// Argument `I` with other leaves.
     template <std::size_t I>
-    auto arg_like(const Array*& leaves_in) const {
+    [[gnu::cold]] auto arg_like(const Array*& leaves_in) const {
         auto out = std::get<I>(args_);
         set_leaves(&out, type_of<decltype(out)>(), leaves_in);
         return out;
@@ -238,7 +244,7 @@ private:
             key.number(Array(v), made);
         } else if constexpr (!is_static_arg<K> && !Filter && (is_pair<K> || is_tuple<K>)) {
             const K with_arrays(v);  // a pair or tuple of numbers
-            each_leaf(with_arrays, [&](const Array& a) { made.push_back(a); });
+            each_leaf(with_arrays, [&](const Array& a) { CallKey::keep(a, made); });
             key.value(&with_arrays, type_of<K>());
         } else if constexpr (std::is_convertible_v<V, const char*>)
             key.text(v);

@@ -5,35 +5,6 @@
 
 namespace jaxscope::jax {
 
-/// Arguments by number: one, or several.
-class Argnums : public std::vector<int> {
-public:
-    using std::vector<int>::vector;
-    Argnums() = default;
-    Argnums(std::initializer_list<int> list) : std::vector<int>(list) {}
-    Argnums(std::vector<int> list) : std::vector<int>(static_cast<std::vector<int>&&>(list)) {}  // NOLINT(google-explicit-constructor)
-    template <class T>
-    requires std::is_same_v<T, int> Argnums(T n) : std::vector<int>{n} {}  // NOLINT(google-explicit-constructor)
-    template <detail::TextLike T>
-    Argnums(const T&) {  // NOLINT(google-explicit-constructor)
-        static_assert(!sizeof(T), "argument numbers are integers: 0, or {0, 2}; names are argnames");
-    }
-};
-/// Arguments by name: one, or several.
-class Argnames : public std::vector<std::string> {
-public:
-    using std::vector<std::string>::vector;
-    Argnames() = default;
-    Argnames(std::initializer_list<std::string> list) : std::vector<std::string>(list) {}
-    Argnames(std::vector<std::string> list)  // NOLINT(google-explicit-constructor)
-        : std::vector<std::string>(static_cast<std::vector<std::string>&&>(list)) {}
-    template <detail::TextLike T>
-    Argnames(const T& name) : std::vector<std::string>{std::string(name)} {}  // NOLINT(google-explicit-constructor)
-    template <class T>
-    requires std::is_arithmetic_v<T> Argnames(T) {  // NOLINT(google-explicit-constructor)
-        static_assert(!sizeof(T), "argument names are text: \"x\", or {\"x\", \"y\"}; numbers are argnums");
-    }
-};
 struct JitOptions {
     Argnums donate_argnums = {}, static_argnums = {};
     Argnames donate_argnames = {}, static_argnames = {}, arg_names = {};
@@ -46,7 +17,7 @@ struct JitOptions {
     detail::NoSuchOption donate_argnum = {}, donate_argname = {}, static_argnum = {}, static_argname = {}, donate = {}, argnames = {};
 };
 struct MakeJaxprOptions {
-    std::vector<std::string> arg_names = {};
+    Argnames arg_names = {};
     const char* name = "<unnamed function>";
     detail::NoSuchOption static_argnums = {}, argnames = {};
 };

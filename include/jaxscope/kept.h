@@ -11,9 +11,11 @@ public:
     KeptHandle() = default;
     explicit KeptHandle(Kept* kept) noexcept : kept_(kept) {}  ///< takes over one count
     KeptHandle(const KeptHandle& o) noexcept;
-    KeptHandle(KeptHandle&& o) noexcept : kept_(std::exchange(o.kept_, nullptr)) {}
+    KeptHandle(KeptHandle&& o) noexcept : kept_(o.kept_) { o.kept_ = nullptr; }
     KeptHandle& operator=(KeptHandle o) noexcept {
-        std::swap(kept_, o.kept_);
+        Kept* const old = kept_;
+        kept_ = o.kept_;
+        o.kept_ = old;
         return *this;
     }
     ~KeptHandle();

@@ -2,7 +2,6 @@
 #pragma once
 // jax.numpy: functions of arrays by the names that NumPy and JAX give them. They emit the equations that jax.numpy emits.
 #include <array>
-#include <optional>
 #include <utility>
 
 #include <jaxscope/positions.h>
@@ -13,9 +12,13 @@ namespace jaxscope::jax {
 class Sections {
 public:
     template <class T>
-    requires std::is_integral_v<T> Sections(T n) : count(static_cast<std::int64_t>(n)) {}  // NOLINT
-    Sections(std::initializer_list<std::int64_t> list) : positions(list), cut(true) {}
-    Sections(std::vector<std::int64_t> list) : positions(static_cast<std::vector<std::int64_t>&&>(list)), cut(true) {}  // NOLINT
+    requires std::is_integral_v<T> Sections(T n) : Sections(std::initializer_list<std::int64_t>()) {  // NOLINT
+        count = static_cast<std::int64_t>(n), cut = false;
+    }
+    Sections(std::initializer_list<std::int64_t> list);
+    Sections(std::vector<std::int64_t> list);  // NOLINT(google-explicit-constructor)
+    Sections(const Sections&);
+    ~Sections();
     std::int64_t count = 0;
     std::vector<std::int64_t> positions;
     bool cut = false;
@@ -307,10 +310,25 @@ Array insert(const Operand& x, const Operand& positions, const Operand& values, 
 /// Without the zeros at the ends, of numbers that are known: "f" in front, "b" behind.
 Array trim_zeros(const Operand& x, const char* trim = "fb", const Axes& axis = {});
 Array packbits(const Operand& x, const Axes& axis = {}, const char* bitorder = "big");
+/// A number that may be left out.
+class Count {
+public:
+    Count() = default;
+    template <class T>
+    requires std::is_integral_v<T> Count(T n) : n_(static_cast<std::int64_t>(n)), given_(true) {}  // NOLINT(google-explicit-constructor)
+    template <detail::Optional T>
+    Count(const T& n) : n_(n.has_value() ? *n : 0), given_(n.has_value()) {}  // NOLINT(google-explicit-constructor)
+    explicit operator bool() const { return given_; }
+    std::int64_t operator*() const { return n_; }
+
+private:
+    std::int64_t n_ = 0;
+    bool given_ = false;
+};
 struct Unpacking {
     Axes axis = {};  ///< none: of the bytes in a row
     /// So many bits, where it isn't negative; else all but so many at the end.
-    std::optional<std::int64_t> count = {};
+    Count count = {};
     const char* bitorder = "big";
 };
 Array unpackbits(const Operand& x, const Unpacking& how = {});
@@ -418,7 +436,8 @@ Array hamming(std::int64_t n, Where where = {});
 Array blackman(std::int64_t n, Where where = {});
 Array vander(const Operand& x, std::int64_t n = -1, bool increasing = false);
 /// Slopes along each axis, or along those given; `spacing`: one number for all, or one for each.
-Arrays gradient(const Operand& f, const std::vector<Operand>& spacing = {}, const Axes& axis = {});
+Arrays gradient(const Operand& f);
+Arrays gradient(const Operand& f, const std::vector<Operand>& spacing, const Axes& axis = {});
 Array ediff1d(const Operand& x);
 std::pair<Array, Array> divmod(const Operand& x, const Operand& y);
 Array eye(std::int64_t n, dtype type = float32, Where where = {});

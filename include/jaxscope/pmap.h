@@ -14,7 +14,7 @@ struct PmapOptions {
     Axis out_axes = 0;           ///< a prefix of the result's tree; none: one device's, which all should have
     Argnums static_broadcasted_argnums = {}, donate_argnums = {};
     std::int64_t axis_size = 0;
-    std::vector<std::string> arg_names = {};
+    Argnames arg_names = {};
     const char* name = "<unnamed function>";
 };
 /// `donate`: "all" (all arrays of all arguments, and of the function), "warn" (the same, with JAX's warnings), "none".
@@ -24,7 +24,7 @@ struct FilterPmapOptions {
     Axis in_axes = 0;  ///< of arrays; or a dict by `arg_names`, where arguments that aren't named have 0
     Axis out_axes = 0;
     std::int64_t axis_size = 0;  ///< needed where no argument is mapped
-    std::vector<std::string> arg_names = {};
+    Argnames arg_names = {};
     const char* name = "<unnamed function>";
 };
 

@@ -254,17 +254,15 @@ void release_tree(const TreeNode* t) noexcept;
 class PyTreeDef {
 public:
     PyTreeDef() noexcept = default;
-    PyTreeDef(const PyTreeDef& o) noexcept : tree_(o.tree_) {
-        if (tree_) detail::retain_tree(tree_);
-    }
+    PyTreeDef(const PyTreeDef& o) noexcept;
     PyTreeDef(PyTreeDef&& o) noexcept : tree_(o.tree_) { o.tree_ = nullptr; }
     PyTreeDef& operator=(PyTreeDef o) noexcept {
-        std::swap(tree_, o.tree_);
+        const detail::TreeNode* const old = tree_;
+        tree_ = o.tree_;
+        o.tree_ = old;
         return *this;
     }
-    ~PyTreeDef() {
-        if (tree_) detail::release_tree(tree_);
-    }
+    ~PyTreeDef();
     std::size_t num_leaves() const;
     std::size_t num_nodes() const;
     std::size_t hash() const;

@@ -9,13 +9,24 @@ namespace jaxscope::jax {
 class Axes {
 public:
     Axes() = default;
+    Axes(const Axes&);
+    Axes(Axes&&) noexcept;
+    Axes& operator=(const Axes&);
+    Axes& operator=(Axes&&) noexcept;
+    ~Axes();
     template <class T>
-    requires std::is_integral_v<T> Axes(T axis) : given(true), axes{static_cast<std::int64_t>(axis)} {}  // NOLINT
-    Axes(std::initializer_list<std::int64_t> list) : given(true), tuple(true), axes(list) {}
-    Axes(std::vector<std::int64_t> list) : given(true), tuple(true), axes(static_cast<std::vector<std::int64_t>&&>(list)) {}  // NOLINT
-    Axes(None) {}                                                                                                             // NOLINT
+    requires std::is_integral_v<T> Axes(T axis) : Axes(One{static_cast<std::int64_t>(axis)}) {}  // NOLINT(google-explicit-constructor)
+    Axes(std::initializer_list<std::int64_t> list);
+    Axes(std::vector<std::int64_t> list);  // NOLINT(google-explicit-constructor)
+    Axes(None) {}                          // NOLINT(google-explicit-constructor)
     bool given = false, tuple = false;
     std::vector<std::int64_t> axes;
+
+private:
+    struct One {
+        std::int64_t axis;
+    };
+    explicit Axes(One axis);
 };
 struct Reduction {
     Axes axis = {};

@@ -41,26 +41,23 @@ private:
 namespace detail {
 /// In a struct of options: no value without a name goes further than this.
 struct ByName {};
-/// A member of options under a name that people reach for in place of its own: given at all, it doesn't compile.
+/// A member of options under a name that people reach for in place of its own: given at all, it doesn't compile. However many of them a
+/// call gives, numbers, text or lists of these, one function refuses them, so that it is said once.
 class NoSuchOption {
-    struct Anything {
-        template <class T>
-        constexpr Anything(const T&) {}  // NOLINT(google-explicit-constructor)
-    };
-
 public:
     constexpr NoSuchOption() = default;
+    template <class Once = void*>
+    constexpr NoSuchOption(...) {  // NOLINT(google-explicit-constructor)
+        static_assert(!sizeof(Once),
+                      "no option has this name; there are donate_argnums, donate_argnames, static_argnums, static_argnames, "
+                      "arg_names, in_axes, out_axes, axis, keepdims");
+    }
     template <class T>
+    requires std::is_class_v<T>
     constexpr NoSuchOption(const T&) {  // NOLINT(google-explicit-constructor)
         static_assert(!sizeof(T),
                       "no option has this name; there are donate_argnums, donate_argnames, static_argnums, static_argnames, "
                       "arg_names, in_axes, out_axes, axis, keepdims");
-    }
-    template <class Items = void*>
-    constexpr NoSuchOption(std::initializer_list<Anything>) {  // NOLINT(google-explicit-constructor)
-        static_assert(!sizeof(Items),
-                      "no option has this name; there are donate_argnums, donate_argnames, static_argnums, "
-                      "static_argnames, arg_names, in_axes, out_axes, axis, keepdims");
     }
 };
 template <class T>
@@ -112,10 +109,15 @@ enum class dtype : unsigned char {
 class Shape {
 public:
     Shape() = default;
+    Shape(const Shape&);
+    Shape(Shape&&) noexcept;
+    Shape& operator=(const Shape&);
+    Shape& operator=(Shape&&) noexcept;
+    ~Shape();
     template <class T>
-    requires std::is_integral_v<T> Shape(T n) : sizes_{static_cast<std::int64_t>(n)} {}  // NOLINT(google-explicit-constructor)
-    Shape(std::initializer_list<std::int64_t> sizes) : sizes_(sizes) {}
-    Shape(std::vector<std::int64_t> sizes) : sizes_(static_cast<std::vector<std::int64_t>&&>(sizes)) {}  // NOLINT
+    requires std::is_integral_v<T> Shape(T n) : Shape(std::initializer_list<std::int64_t>{static_cast<std::int64_t>(n)}) {}  // NOLINT
+    Shape(std::initializer_list<std::int64_t> sizes);
+    Shape(std::vector<std::int64_t> sizes);  // NOLINT(google-explicit-constructor)
     /// Whole numbers in a row: `std::vector<int>{2, 3}`.
     template <class R>
     requires requires(const R& r) {
@@ -130,11 +132,11 @@ public:
     }
     std::size_t size() const { return sizes_.size(); }
     std::int64_t operator[](std::size_t i) const { return sizes_[i]; }
-    auto begin() const { return sizes_.begin(); }
-    auto end() const { return sizes_.end(); }
+    const std::int64_t* begin() const { return sizes_.data(); }
+    const std::int64_t* end() const { return sizes_.data() + sizes_.size(); }
     const std::vector<std::int64_t>& vector() const { return sizes_; }
     std::string str() const;  ///< "(2, 3)"
-    friend bool operator==(const Shape&, const Shape&) = default;
+    friend bool operator==(const Shape& a, const Shape& b);
 
 private:
     std::vector<std::int64_t> sizes_;

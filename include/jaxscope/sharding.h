@@ -13,13 +13,13 @@ class PartitionSpec {
 public:
     PartitionSpec() = default;
     PartitionSpec(std::initializer_list<std::int64_t> parts) : parts_(parts) {}
-    explicit PartitionSpec(std::vector<std::int64_t> parts) : parts_(static_cast<std::vector<std::int64_t>&&>(parts)) {}
-    const std::vector<std::int64_t>& parts() const { return parts_; }
+    explicit PartitionSpec(const std::vector<std::int64_t>& parts) : parts_(parts) {}
+    const std::vector<std::int64_t>& parts() const { return parts_.vector(); }
     std::string str() const;  ///< `PartitionSpec(2, 1)`
     friend bool operator==(const PartitionSpec& a, const PartitionSpec& b) { return a.parts_ == b.parts_; }
 
 private:
-    std::vector<std::int64_t> parts_;
+    Shape parts_;
 };
 
 std::ostream& operator<<(std::ostream& out, const PartitionSpec& p);

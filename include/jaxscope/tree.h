@@ -12,15 +12,16 @@ class PrefixTree {
 public:
     using Kind = detail::TreeKind;
     template <class V>
-    requires std::is_convertible_v<V, Leaf> PrefixTree(V&& leaf) : leaf_(static_cast<V&&>(leaf)) {}  // NOLINT(google-explicit-constructor)
-    static PrefixTree tuple(std::vector<PrefixTree> items) { return PrefixTree(Kind::tuple, {}, std::move(items)); }
-    static PrefixTree list(std::vector<PrefixTree> items) { return PrefixTree(Kind::list, {}, std::move(items)); }
-    static PrefixTree dict(std::vector<std::pair<std::string, PrefixTree>> items) {
-        std::vector<std::string> keys;
-        std::vector<PrefixTree> values;
-        for (auto& [key, value] : items) keys.push_back(detail::quoted_text(key)), values.push_back(std::move(value));
-        return PrefixTree(Kind::dict, std::move(keys), std::move(values));
-    }
+    requires std::is_convertible_v<V, Leaf> PrefixTree(V&& leaf)
+        : PrefixTree(Leaf(static_cast<V&&>(leaf)), Kind::leaf) {}  // NOLINT(google-explicit-constructor)
+    PrefixTree(const PrefixTree&);
+    PrefixTree(PrefixTree&&) noexcept;
+    PrefixTree& operator=(const PrefixTree&);
+    PrefixTree& operator=(PrefixTree&&) noexcept;
+    ~PrefixTree();
+    static PrefixTree tuple(std::vector<PrefixTree> items);
+    static PrefixTree list(std::vector<PrefixTree> items);
+    static PrefixTree dict(std::vector<std::pair<std::string, PrefixTree>> items);
     Kind kind() const { return kind_; }
     const Leaf& leaf() const { return leaf_; }
     /// As they were given: a dict's aren't sorted.
@@ -28,8 +29,8 @@ public:
     const std::vector<PrefixTree>& items() const { return items_; }
 
 private:
-    PrefixTree(Kind kind, std::vector<std::string> keys, std::vector<PrefixTree> items)
-        : kind_(kind), leaf_(none), keys_(std::move(keys)), items_(std::move(items)) {}
+    PrefixTree(Leaf leaf, Kind kind);
+    PrefixTree(Kind kind, std::vector<std::string> keys, std::vector<PrefixTree> items);
     Kind kind_ = Kind::leaf;
     Leaf leaf_;
     std::vector<std::string> keys_;
@@ -121,7 +122,7 @@ T tree_broadcast(const P& prefix, const T& full, Where where = {}) {
     detail::walk_together<void>([] {}, spread, prefix, out);
     return out;
 }
-inline std::vector<PyTreeDef> treedef_children(const PyTreeDef& tree) { return tree.children(); }
+std::vector<PyTreeDef> treedef_children(const PyTreeDef& tree);
 bool treedef_is_leaf(const PyTreeDef& tree);
 PyTreeDef treedef_tuple(const std::vector<PyTreeDef>& trees);
 

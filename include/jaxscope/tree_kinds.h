@@ -103,6 +103,8 @@ std::string number_text(float v);
 std::string complex_text(double real, double imag);
 std::string quoted_text(std::string_view v);  ///< as Python writes it
 std::string listed_texts(std::initializer_list<std::string> texts);
+void list_text(std::string& list, const std::string& text);  ///< behind what is listed
+std::string between(const char* open, const std::string& text, const char* close);
 template <class T>
 std::string_view characters_of(const T& v) {
     if constexpr (std::is_convertible_v<const T&, std::string_view>)
@@ -148,13 +150,13 @@ std::string text_of(const T& v) {
         return v.has_value() ? text_of(*v) : "None";
     else if constexpr (Sequence<T> || FixedArray<T>) {
         std::string out;
-        for (const auto& e : v) out += (out.empty() ? "" : ", ") + text_of(e);
-        return "[" + out + "]";
+        for (const auto& e : v) list_text(out, text_of(e));
+        return between("[", out, "]");
     } else if constexpr (TupleLike<T>)
-        return "(" + texts_of(v) + (std::tuple_size<T>::value == 1 ? ",)" : ")");
+        return between("(", texts_of(v), std::tuple_size<T>::value == 1 ? ",)" : ")");
     else if constexpr (Aggregate<T> && !Map<T>)
-        return std::string(type_name<T>.text, type_name<T>.size) + "(" +
-               with_members(v, [](const auto&... m) { return listed_texts({text_of(m)...}); }) + ")";
+        return std::string(type_name<T>.text, type_name<T>.size) +
+               between("(", with_members(v, [](const auto&... m) { return listed_texts({text_of(m)...}); }), ")");
     else if constexpr (std::is_pointer_v<T> && std::is_function_v<std::remove_pointer_t<T>>)
         return function_text(reinterpret_cast<const void*>(v));
     else

@@ -38,7 +38,7 @@ struct VmapOptions {
     std::string axis_name = {};  ///< collectives over it (collectives.h) see all elements
     /// JAX's hint for sharding constraints on the mapped axis. On one device there is nothing that it could change.
     std::string spmd_axis_name = {};
-    std::vector<std::string> arg_names = {};  ///< for errors
+    Argnames arg_names = {};  ///< for errors
     detail::NoSuchOption in_axis = {}, out_axis = {}, axis = {};
 };
 

@@ -113,6 +113,13 @@ TEST(Behaviours, A_22_StaticAndDonatedMayNotOverlap) {
     const auto f = [](Array x) { return x; };
     EXPECT_EQ(error_of([&] { jax::jit(f, {.donate_argnums = {0}, .static_argnums = {0}, .arg_names = {"x"}}); }), want);
     EXPECT_EQ(error_of([&] { jax::jit(f, {.donate_argnames = {"x"}, .static_argnames = {"x"}, .arg_names = {"x"}}); }), want);
+    // A number from the end has no name to be compared by: the argument is static.
+    for (const auto& [donated, fixed] : {std::pair{1, -1}, {-1, 1}, {-1, -1}}) {
+        const Array y({1.f, 2.f}, {2});
+        const auto times = jax::jit([](Array x, int n) { return x * n; }, {.donate_argnums = donated, .static_argnums = fixed});
+        EXPECT_EQ(times(y, 3).str(), "[3. 6.]");
+        EXPECT_FALSE(y.is_deleted());
+    }
 }
 TEST(Behaviours, A_23_AnUnknownNameIsRefused) {
     EXPECT_EQ(error_of([] { jax::jit([](Array a) { return a; }, {.static_argnames = {"q"}, .arg_names = {"a"}}); }),

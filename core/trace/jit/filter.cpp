@@ -344,7 +344,7 @@ jax::detail::JitHandle filter_jit(const DonateSpecs& s, bool function_is_argumen
                        .function = s.donate_fn,
                        .fallback = s.donate_default,
                        .args = s.donate_args,
-                       .kwargs = s.donate_kwargs},
+                       .kwargs = s.donate_kwargs.entries()},
                       where);
 }
 

@@ -71,8 +71,9 @@ void check_options(const JitState& s, int n, const std::vector<std::string>& nam
     for (std::size_t i = 0; i < count; ++i) {
         const std::string name = i < names.size() ? names[i] : fmt::format("args[{}]", i);
         const auto k = static_cast<int>(i);
-        if ((contains(o.static_argnums, k, count) || contains(o.static_argnames, name)) &&
-            (contains(o.donate_argnums, k, count) || contains(o.donate_argnames, name)))
+        // JAX goes by names here, and finds none for a number that counts from the end: such an argument is static, and donates nothing.
+        if ((contains(o.static_argnums, k, 0) || contains(o.static_argnames, name)) &&
+            (contains(o.donate_argnums, k, 0) || contains(o.donate_argnames, name)))
             both += (both.empty() ? "'" : ", '") + name + "'";
     }
     if (!both.empty())

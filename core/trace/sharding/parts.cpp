@@ -16,7 +16,7 @@
 namespace jaxscope::jax {
 
 std::ostream& operator<<(std::ostream& out, const PartitionSpec& p) { return out << p.str(); }
-std::string PartitionSpec::str() const { return sharding::to_text(sharding::Parts(parts_)); }
+std::string PartitionSpec::str() const { return sharding::to_text(sharding::Parts(parts())); }
 
 namespace detail {
 

@@ -208,7 +208,9 @@ Called checkpoint(Call& call, Kept& kept) {
         // Its equations are run one by one: an inner jit takes what it is given.
         std::optional<DonatedArrays> donated;
         if (!Trace::current()) donated.emplace(*p.jaxpr.jaxpr, in);
-        Called r{bind_primitive(kRemat, in, make_params(p), call.where), e->prototype};
+        Called r;
+        r.leaves = bind_primitive(kRemat, in, make_params(p), call.where);
+        r.prototype = e->prototype;
         if (donated) donated->consume(call.where);
         return r;
     });
@@ -266,6 +268,7 @@ PreventCse PreventCse::dict(std::vector<std::pair<std::string, PreventCse>> entr
     for (auto& [key, value] : entries) out.keys.push_back(std::move(key)), out.items.push_back(std::move(value));
     return out;
 }
+PreventCse::PreventCse(bool all_leaves) : all(all_leaves) {}
 PreventCse::PreventCse(std::initializer_list<PreventCse> list) : kind(Kind::tuple), items(list) {}
 PreventCse::PreventCse(const PreventCse&) = default;
 PreventCse::PreventCse(PreventCse&&) noexcept = default;

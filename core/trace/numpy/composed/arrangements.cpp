@@ -236,6 +236,7 @@ Array slope_along(const Array& a, const Operand& h, std::int64_t axis) {
     return concatenate({upper, inner, lower}, axis);
 }
 }  // namespace
+Arrays gradient(const Operand& f) { return gradient(f, {}, {}); }
 Arrays gradient(const Operand& f, const std::vector<Operand>& spacing, const Axes& axis) {
     std::vector<Operand> in{f};
     in.insert(in.end(), spacing.begin(), spacing.end());
