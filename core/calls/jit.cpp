@@ -364,7 +364,7 @@ constexpr Primitive kCall = call_primitive_named("call");
 constexpr Primitive kCoreCall = call_primitive_named("core_call");
 constexpr Primitive kCoreClosedCall = call_primitive_named("core_closed_call");
 
-/// A function under a name that compilers may know better than by its body. JAX neither differentiates it nor maps it.
+/// A function under a name that compilers may know better than by its body. JAX doesn't differentiate it, nor map it; we map its body.
 Avals composite_abstract_eval(const Op& op) {
     for (const char* told : {"attributes", "name", "version"}) ParamReads::note(told);
     return called_avals(op, *body(op));
@@ -378,7 +378,7 @@ constexpr Primitive kComposite{.name = "composite",
                                .abstract_eval = composite_abstract_eval,
                                .jvp = kCompositeHasNoDerivative,
                                .transpose = kCompositeHasNoDerivative,
-                               .batch = NoRule{"JAX gives composite no batching rule"},
+                               .batch = NoRule{"its expansion is mapped"},
                                .lower = NoRule{"calls are inlined before kernels are made"},
                                .kernel = NoRule{"calls are inlined before kernels are made"},
                                .expand = call_expand,
