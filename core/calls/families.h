@@ -21,7 +21,7 @@ extern const Primitive kJit, kClosedCall, kRemat, kCustomJvpCall, kCustomVjpCall
 /// the scatter finds this through the registry.
 std::shared_ptr<const Jaxpr> expand_scatter_apply(const Op& op);
 
-std::span<const Primitive* const> call_primitives();                   ///< jit, closed_call, core_call
+std::span<const Primitive* const> call_primitives();                   ///< jit, closed_call, core_call, composite
 std::span<const Primitive* const> remat_primitives();                  ///< remat2
 std::span<const Primitive* const> custom_rule_primitives();            ///< custom_jvp_call, custom_vjp_call, custom_lin
 std::span<const Primitive* const> custom_transformation_primitives();  ///< custom_vmap_call, custom_transpose_call, linear_call

@@ -364,10 +364,32 @@ constexpr Primitive kCall = call_primitive_named("call");
 constexpr Primitive kCoreCall = call_primitive_named("core_call");
 constexpr Primitive kCoreClosedCall = call_primitive_named("core_closed_call");
 
+/// A function under a name that compilers may know better than by its body. JAX doesn't differentiate it, nor map it; we map its body.
+Avals composite_abstract_eval(const Op& op) {
+    for (const char* told : {"attributes", "name", "version"}) ParamReads::note(told);
+    return called_avals(op, *body(op));
+}
+
+constexpr NoRule kCompositeHasNoDerivative{
+    "JVP rule for composite not implemented. You can use `jax.custom_jvp` to add support. See "
+    "https://docs.jax.dev/en/latest/_autosummary/jax.custom_jvp.html",
+    true};
+constexpr Primitive kComposite{.name = "composite",
+                               .abstract_eval = composite_abstract_eval,
+                               .jvp = kCompositeHasNoDerivative,
+                               .transpose = kCompositeHasNoDerivative,
+                               .batch = NoRule{"its expansion is mapped"},
+                               .lower = NoRule{"calls are inlined before kernels are made"},
+                               .kernel = NoRule{"calls are inlined before kernels are made"},
+                               .expand = call_expand,
+                               .cost = NoRule{"the cost of a call is that of its equations"},
+                               .flow = Flow::Call,
+                               .body = "jaxpr"};
+
 }  // namespace
 
 std::span<const Primitive* const> call_primitives() {
-    static constexpr const Primitive* all[] = {&kJit, &kClosedCall, &kCall, &kCoreCall, &kCoreClosedCall};
+    static constexpr const Primitive* all[] = {&kJit, &kClosedCall, &kCall, &kCoreCall, &kCoreClosedCall, &kComposite};
     return all;
 }
 

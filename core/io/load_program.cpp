@@ -65,6 +65,10 @@ std::string head_of(const std::string& path) {
 ProgramPtr load_file(const std::string& file) {
     const std::string head = head_of(file);
     if (looks_like_jaxpr_text(head)) return read_jaxpr_text(whole_file(file), file);
+    if (head.starts_with("\x1f\x8b"))
+        throw Error(ErrorCode::BadInput, "expected a capture or jaxpr text, found a file that gzip packed")
+            .at({file, 0, 0})
+            .advise("gunzip unpacks it; captures are packed by zstd, or not at all");
     if (file.ends_with(".py"))
         throw Error(ErrorCode::BadInput, "expected a capture or jaxpr text, found a Python file")
             .at({file, 1, 1})

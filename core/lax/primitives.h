@@ -37,7 +37,8 @@ extern const Primitive kBroadcastInDim, kReshape, kSqueeze, kTranspose, kRev, kP
 // windows.cpp
 extern const Primitive kReduceWindowSum, kReduceWindowMax, kReduceWindowMin, kSelectAndGatherAdd, kSelectAndScatterAdd;
 // linalg.cpp, fft.cpp
-extern const Primitive kCholesky, kTriangularSolve, kLu, kLuPivotsToPermutation, kQr, kGeqrf, kHouseholderProduct, kSvd, kEigh, kEig, kFft;
+extern const Primitive kCholesky, kTriangularSolve, kLu, kLuPivotsToPermutation, kQr, kGeqrf, kHessenberg, kHouseholderProduct, kSvd, kEigh,
+    kEig, kFft;
 // placement.cpp
 extern const Primitive kDevicePut, kShardingConstraint, kEmpty, kEmpty2, kRngBitGenerator, kRngUniform;
 // random.cpp

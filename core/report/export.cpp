@@ -7,6 +7,7 @@
 #include "base/progress.h"
 #include "base/subprocess.h"
 #include "base/suggest.h"
+#include "base/text.h"
 #include "base/units.h"
 #include "ir/print/printer.h"
 #include "picture/graph_model.h"
@@ -183,7 +184,8 @@ void write_report_page(Page& page, const Inspection& inspection, const FullRepor
     policies_section(page, full.policies);
     if (problems.empty()) return;
     page.heading("What could not be had");
-    for (const std::string& p : problems) page.line(p);
+    for (const std::string& p : problems)
+        for (const std::string& line : split(p, '\n')) page.line(line);  // an error's context stands on lines of its own
 }
 
 namespace {

@@ -1,4 +1,5 @@
 """Files are whole or as they were; pipes, signals and limits end the process as they should."""
+import gzip
 import os
 import signal
 import subprocess
@@ -60,12 +61,29 @@ def test_report_writes_a_folder(cli):
     assert sorted(os.listdir(cli.folder / "deep" / "er")) == ["report.html", "report.json", "split.svg"]
 
 
+def test_what_gzip_packed_is_called_that(cli):
+    (cli.folder / "x.jaxpr.gz").write_bytes(gzip.compress((cli.folder / "x.jaxpr").read_bytes()))
+    done = cli.raw("inspect", "x.jaxpr.gz")
+    assert done.returncode == 2 and "found a file that gzip packed" in done.stderr and "gunzip" in done.stderr
+
+
 def test_a_report_of_what_has_no_split(cli):
     """Maxima over devices have no derivative, and programs that nobody differentiates have them."""
     (cli.folder / "odd.jaxpr").write_text("{ lambda ; a:f32[]. let b:f32[] = made_up a in (b,) }")
     done = cli.raw("report", "odd.jaxpr", "-d", "folder")
     assert done.returncode == 0 and "no split.svg" in done.stderr and "'made_up'" in done.stderr
     assert sorted(os.listdir(cli.folder / "folder")) == ["report.html", "report.json"]
+
+
+def test_a_report_of_what_cannot_be_differentiated(cli):
+    """JAX has no derivative of it, which is another kind of refusal; what the error says beside stands on lines of its own."""
+    (cli.folder / "odd.jaxpr").write_text("""{ lambda ; a:f32[4] b:i32[2,1] c:f32[2]. let d:f32[4] = scatter-mul[dimension_numbers=ScatterDimensionNumbers(
+      update_window_dims=(), inserted_window_dims=(0,), scatter_dims_to_operand_dims=(0,), operand_batching_dims=(), scatter_indices_batching_dims=())
+    indices_are_sorted=False mode=GatherScatterMode.FILL_OR_DROP unique_indices=False update_consts=() update_jaxpr=None] a b c in (d,) }""")
+    done = cli.raw("report", "odd.jaxpr", "--no-run", "-d", "folder")
+    assert done.returncode == 0 and "no split.svg" in done.stderr
+    assert sorted(os.listdir(cli.folder / "folder")) == ["report.html", "report.json"]
+    assert "  in linearizing eqn 0" in done.stdout and "\\x0a" not in done.stdout
 
 
 def test_an_unreadable_file(cli):

@@ -67,6 +67,14 @@ def test_numbers_too_small_to_be_normal_are_zero(cli, tmp_path, threads):
     same(cli, tmp_path, f, (x, jnp.float32(0.5), jnp.float32(1e30)), threads)
 
 
+def test_numbers_too_small_to_be_normal_sort_as_zero(cli, tmp_path):
+    """What is equal keeps its order: XLA flushes denormals before it compares, but those of float16, which it compares as float32."""
+    small = {jnp.float32: [1e-40, -1e-40, 1e-45, -1e-45, 0, -0.0, 2e-38, 1e-39, -2e-38], jnp.float16: [1e-7, -1e-7, 6e-8, -6e-8, 0, -0.0, 7e-5, 3e-7]}
+    small[jnp.bfloat16] = small[jnp.float32]
+    args = [jnp.array(x, d) for d, x in small.items()]
+    same(cli, tmp_path, lambda *args: [jnp.argsort(x, descending=d) for x in args for d in (False, True)], args, 1)
+
+
 def test_what_an_output_is_made_of_stands_in_it(cli, tmp_path):
     """The gradient of a table is zeros, then sums of rows: in the output's own memory, as XLA has it."""
     def f(table, i, w):

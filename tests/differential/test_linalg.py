@@ -119,9 +119,23 @@ def test_total_order(cli, tmp_path):
 
 def test_refusals_name_the_line(cli, tmp_path):
     file = str(tmp_path / "p.jaxscope")
-    jaxscope.capture(lambda x: lax.linalg.qr(x, pivoting=True), values="all")(TALL).save(file)
+    jaxscope.capture(lambda x: lax.linalg.eigh(x, subset_by_index=(0, 2)), values="none")(jax.ShapeDtypeStruct((5, 5), jnp.float32)).save(file)
     code, message = cli.fails("run", file)
-    assert code == 3 and "pivoting" in message and "test_linalg.py" in message
+    assert code == 3 and "subset_by_index" in message and "test_linalg.py" in message
+
+
+def test_pivoted_qr_and_hessenberg_forms(cli, tmp_path):
+    """Both have one answer: LAPACK's choice of columns, and its signs."""
+    square, wide = [positive(REAL) + REAL, COMPLEX, REAL[0] * np.nan], [TALL, TALL.T.copy(), COMPLEX, np.zeros((0, 3), np.float32)]
+
+    def f(square, wide):
+        composite = lax.composite(lambda x: jnp.sin(x) * 2, "test.twice_sin", version=3)(wide[0], )
+        return ([lax.linalg.hessenberg(x) for x in square[:2]], jax.scipy.linalg.hessenberg(square[2]), composite,
+                [lax.linalg.qr(x, pivoting=True, full_matrices=full) for x in wide for full in (False, True)])
+    got, want = ours(cli, tmp_path, f, square, wide), jax.tree.leaves(f(square, wide))
+    assert len(got) == len(want)
+    for a, b in zip(got, want):
+        close(a, np.asarray(b), 2e-5)
 
 
 def gradient_is_jaxs(cli, tmp_path, f, x):

@@ -63,8 +63,8 @@ private:
         try {
             export_inspection(svg.stream(), inspection, "svg", {.what = "split"});
         } catch (const Error& e) {
-            // What nobody differentiates may have no split: it has a report all the same.
-            if (e.code != ErrorCode::NoRule && e.code != ErrorCode::UnknownPrimitive) throw;
+            // What can't be differentiated, for whatever reason, has no split: it has a report all the same, which says why.
+            if (e.code == ErrorCode::Cancelled) throw;
             AtomicFile::commit({&json, &html});
             return tell_note("wrote report.json and report.html into " + directory_ +
                              "; no split.svg, as the program has no split: " + e.what());

@@ -31,9 +31,9 @@ LibraryCallPtr make_routine(const Op& op, const RuntimeKernel& spec) {
     if (LibraryCallPtr call = make_host_call(op)) return call;
     if (LibraryCallPtr call = make_onlooker(op, spec.writes)) return call;
     if (names_mesh_axes(op)) return std::make_shared<MeetingCall>();
-    static constexpr LibraryCallPtr (*families[])(const Op&) = {make_random_routine,  make_generator_routine, make_gamma_routine,
-                                                                make_special_routine, make_fft_routine,       make_top_k_routine,
-                                                                make_linalg_routine,  make_eigen_routine,     make_tridiagonal_routine};
+    static constexpr LibraryCallPtr (*families[])(const Op&) = {
+        make_random_routine, make_generator_routine, make_gamma_routine, make_special_routine,   make_fft_routine,
+        make_top_k_routine,  make_linalg_routine,    make_eigen_routine, make_reflector_routine, make_tridiagonal_routine};
     for (const auto make : families)
         if (LibraryCallPtr call = make(op)) return call;
     throw Error(ErrorCode::NoRule, "expected a routine of the runtime for " + op.prim->name + ", found none named '" + op.prim->name + "'");

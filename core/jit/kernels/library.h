@@ -88,6 +88,7 @@ LibraryCallPtr make_fft_routine(const Op& op);
 LibraryCallPtr make_top_k_routine(const Op& op);
 LibraryCallPtr make_linalg_routine(const Op& op);
 LibraryCallPtr make_eigen_routine(const Op& op);
+LibraryCallPtr make_reflector_routine(const Op& op);
 LibraryCallPtr make_tridiagonal_routine(const Op& op);
 
 Dims row_major_strides(const Dims& shape);

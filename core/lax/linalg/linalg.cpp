@@ -93,6 +93,12 @@ Avals geqrf_eval(const Op& op) {
     return {batched(op, m, op.in[0]->dtype, m.shapes[0]), batched(op, m, op.in[0]->dtype, {std::min(m.shapes[0][0], m.shapes[0][1])})};
 }
 
+Avals hessenberg_eval(const Op& op) {
+    const Matrices m = matrices(op, {2});
+    expect_square(op, m.shapes[0]);
+    return {batched(op, m, op.in[0]->dtype, m.shapes[0]), batched(op, m, op.in[0]->dtype, {std::max<std::int64_t>(m.shapes[0][0] - 1, 0)})};
+}
+
 Avals householder_eval(const Op& op) {
     const Matrices m = matrices(op, {2, 1});
     if (m.shapes[0][0] < m.shapes[0][1]) type_mismatch(op, "at least as many rows as columns", shape_text(m.shapes[0]));
@@ -293,6 +299,15 @@ constinit const Primitive kGeqrf{.name = "geqrf",
                                  .kernel = routine_kernel,
                                  .cost = cubic_cost};
 
+constinit const Primitive kHessenberg{.name = "hessenberg",
+                                      .abstract_eval = hessenberg_eval,
+                                      .jvp = kJaxHasNone,
+                                      .transpose = kJaxHasNone,
+                                      .batch = batch_leading,
+                                      .lower = kRunsAsRoutine,
+                                      .kernel = routine_kernel,
+                                      .cost = cubic_cost};
+
 constinit const Primitive kHouseholderProduct{.name = "householder_product",
                                               .abstract_eval = householder_eval,
                                               .jvp = kJaxHasNone,
@@ -356,9 +371,13 @@ constinit const Primitive kSchur{.name = "schur",
                                  .cost = cubic_cost};
 
 std::span<const Primitive* const> linalg_primitives() {
-    static constexpr const Primitive* all[] = {
-        &kCholesky, &kTriangularSolve, &kLu, &kLuPivotsToPermutation, &kQr, &kGeqrf, &kHouseholderProduct, &kOrmqr, &kSvd, &kEigh, &kEig,
-        &kSchur};
+    static constexpr const Primitive* all[] = {&kCholesky,   &kTriangularSolve,
+                                               &kLu,         &kLuPivotsToPermutation,
+                                               &kQr,         &kGeqrf,
+                                               &kHessenberg, &kHouseholderProduct,
+                                               &kOrmqr,      &kSvd,
+                                               &kEigh,       &kEig,
+                                               &kSchur};
     return all;
 }
 

@@ -22,17 +22,19 @@ struct Wide {
     friend bool operator<(const Wide& a, const Wide& b) { return a.key != b.key ? a.key < b.key : a.position < b.position; }
 };
 
-/// Bits of `Bits`' width that order as the numbers do: -0 equals 0, all NaNs are equal and last, as in lax.sort.
+/// Bits of `Bits`' width that order as the numbers do: -0 equals 0, and so do denormals, which XLA flushes before it compares (those of
+/// float16 are normal numbers where it does); all NaNs are equal and last, as in lax.sort.
 template <class Bits>
 struct Order {
     static constexpr Bits kSign = static_cast<Bits>(Bits{1} << (std::numeric_limits<Bits>::digits - 1));
     bool floating = false, signed_ = false;
     Bits infinity = 0;  ///< of floats: above it, without the sign, are NaNs
+    Bits normal = 1;    ///< of floats: the smallest number that isn't 0
     Bits key(Bits b) const {
         if (!floating) return signed_ ? static_cast<Bits>(b ^ kSign) : b;
         const auto magnitude = static_cast<Bits>(b & static_cast<Bits>(~kSign));
         if (magnitude > infinity) return std::numeric_limits<Bits>::max();
-        if (magnitude == 0) return kSign;
+        if (magnitude < normal) return kSign;
         return b & kSign ? static_cast<Bits>(~b) : static_cast<Bits>(b | kSign);
     }
 };
@@ -129,8 +131,8 @@ private:
 };
 
 template <class Bits>
-LibraryCallPtr packed(const Op& op, const SortKernel& spec, bool floating, bool is_signed, Bits infinity = 0) {
-    return std::make_shared<PackedSort<Bits>>(op, spec.dimension, Order<Bits>{floating, is_signed, infinity});
+LibraryCallPtr packed(const Op& op, const SortKernel& spec, bool floating, bool is_signed, Bits infinity = 0, Bits normal = 1) {
+    return std::make_shared<PackedSort<Bits>>(op, spec.dimension, Order<Bits>{floating, is_signed, infinity, normal});
 }
 
 }  // namespace
@@ -142,11 +144,11 @@ LibraryCallPtr make_packed_sort(const Op& op, const SortKernel& spec) {
         if (const std::int64_t w = byte_size(a->dtype); w != 1 && w != 2 && w != 4 && w != 8 && w != 16) return nullptr;
     switch (op.in[0]->dtype) {
         case DType::F32:
-            return packed<std::uint32_t>(op, spec, true, true, 0x7f800000u);
+            return packed<std::uint32_t>(op, spec, true, true, 0x7f800000u, 0x00800000u);
         case DType::F64:
-            return packed<std::uint64_t>(op, spec, true, true, 0x7ff0000000000000ull);
+            return packed<std::uint64_t>(op, spec, true, true, 0x7ff0000000000000ull, 0x0010000000000000ull);
         case DType::BF16:
-            return packed<std::uint16_t>(op, spec, true, true, 0x7f80);
+            return packed<std::uint16_t>(op, spec, true, true, 0x7f80, 0x0080);
         case DType::F16:
             return packed<std::uint16_t>(op, spec, true, true, 0x7c00);
         case DType::S8:

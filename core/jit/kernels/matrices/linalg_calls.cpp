@@ -27,14 +27,10 @@ namespace {
 
 // One name for the four types of each routine.
 // NOLINTBEGIN(bugprone-macro-parentheses): T is a type
-#define JAXSCOPE_LAPACK(T, p)                                                                       \
-    int getrf(int m, int n, T* a, int* pivots) {                                                    \
-        const LapackLock lock;                                                                      \
-        return LAPACKE_##p##getrf_work(LAPACK_COL_MAJOR, m, n, a, std::max(m, 1), pivots);          \
-    }                                                                                               \
-    int geqrf(int m, int n, T* a, T* tau, T* work, int size) {                                      \
-        const LapackLock lock;                                                                      \
-        return LAPACKE_##p##geqrf_work(LAPACK_COL_MAJOR, m, n, a, std::max(m, 1), tau, work, size); \
+#define JAXSCOPE_LAPACK(T, p)                                                              \
+    int getrf(int m, int n, T* a, int* pivots) {                                           \
+        const LapackLock lock;                                                             \
+        return LAPACKE_##p##getrf_work(LAPACK_COL_MAJOR, m, n, a, std::max(m, 1), pivots); \
     }
 JAXSCOPE_LAPACK(float, s)
 JAXSCOPE_LAPACK(double, d)
@@ -42,22 +38,6 @@ JAXSCOPE_LAPACK(C64, c)
 JAXSCOPE_LAPACK(C128, z)
 #undef JAXSCOPE_LAPACK
 // NOLINTEND(bugprone-macro-parentheses)
-int ungqr(int m, int n, int k, float* a, float* t, float* w, int s) {
-    const LapackLock lock;
-    return LAPACKE_sorgqr_work(LAPACK_COL_MAJOR, m, n, k, a, std::max(m, 1), t, w, s);
-}
-int ungqr(int m, int n, int k, double* a, double* t, double* w, int s) {
-    const LapackLock lock;
-    return LAPACKE_dorgqr_work(LAPACK_COL_MAJOR, m, n, k, a, std::max(m, 1), t, w, s);
-}
-int ungqr(int m, int n, int k, C64* a, C64* t, C64* w, int s) {
-    const LapackLock lock;
-    return LAPACKE_cungqr_work(LAPACK_COL_MAJOR, m, n, k, a, std::max(m, 1), t, w, s);
-}
-int ungqr(int m, int n, int k, C128* a, C128* t, C128* w, int s) {
-    const LapackLock lock;
-    return LAPACKE_zungqr_work(LAPACK_COL_MAJOR, m, n, k, a, std::max(m, 1), t, w, s);
-}
 /// Operands of syevd and heevd: the matrix, whose eigenvectors come out in it, eigenvalues, workspaces and their sizes.
 template <class T>
 struct EighArguments {
@@ -324,58 +304,6 @@ private:
     std::int64_t n_, size_, batch_ = 0;
 };
 
-/// qr: geqrf, then q of its reflectors. Also geqrf and householder_product by themselves.
-template <class T>
-class Orthogonal final : public MatrixCall<T> {
-public:
-    enum class Part : std::uint8_t { Qr, Reflectors, Product };
-    Orthogonal(const Op& op, Part part) : MatrixCall<T>(op), part_(part) {
-        const int m = this->rows_;
-        k_ = std::min(m, this->cols_);
-        q_cols_ = this->cols_;
-        if (part == Part::Qr) {
-            if (op.as<QrParams>().pivoting) throw Error(ErrorCode::NoRule, "expected qr without pivoting: with it there is no kernel yet");
-            q_cols_ = op.as<QrParams>().full_matrices ? m : k_;
-        }
-        if (part == Part::Product) k_ = small(op.in[1]->shape.back());
-        const int widest = std::max(this->cols_, q_cols_);
-        copy_ = this->reserve_numbers(std::int64_t{m} * widest);
-        upper_ = this->reserve_numbers(this->size());
-        tau_ = this->reserve_numbers(std::max(k_, 1));
-        work_size_ = small(std::max<std::int64_t>(1, std::int64_t{widest} * 64));  // 64: LAPACK's largest block
-        work_ = this->reserve_numbers(work_size_);
-    }
-    void run(void* const* in, void* const* out, void* scratch) const override {
-        const int m = this->rows_, n = this->cols_;
-        T *a = this->place(scratch, copy_), *tau = this->place(scratch, tau_), *work = this->place(scratch, work_);
-        for (std::int64_t b = 0; b < this->batch_; ++b) {
-            this->to_columns(this->template matrix<const T>(static_cast<const void*>(in[0]), b, this->size()), m, n, a);
-            if (part_ == Part::Product)
-                std::copy_n(static_cast<const T*>(in[1]) + b * k_, k_, tau);
-            else if (k_ > 0)
-                geqrf(m, n, a, tau, work, work_size_);
-            if (part_ == Part::Reflectors) {
-                this->to_rows(a, m, n, this->template matrix<T>(out[0], b, this->size()));
-                std::copy_n(tau, k_, static_cast<T*>(out[1]) + b * k_);
-                continue;
-            }
-            if (part_ == Part::Qr) store_r(a, static_cast<T*>(out[1]) + b * q_cols_ * n);
-            if (m > 0 && q_cols_ > 0) ungqr(m, q_cols_, k_, a, tau, work, work_size_);
-            this->to_rows(a, m, q_cols_, this->template matrix<T>(out[0], b, std::int64_t{m} * q_cols_));
-        }
-    }
-
-private:
-    void store_r(const T* a, T* r) const {
-        for (int i = 0; i < q_cols_; ++i)
-            for (int j = 0; j < this->cols_; ++j)
-                r[std::int64_t{i} * this->cols_ + j] = i <= j ? a[std::int64_t{j} * this->rows_ + i] : T(0);
-    }
-    Part part_;
-    int k_ = 0, q_cols_ = 0, work_size_ = 1;
-    std::int64_t copy_ = 0, upper_ = 0, tau_ = 0, work_ = 0;
-};
-
 /// Eigenvectors and ascending eigenvalues of Hermitian matrices.
 template <class T>
 class Eigh final : public MatrixCall<T> {
@@ -483,13 +411,9 @@ private:
 
 template <class T>
 LibraryCallPtr make_for(const Op& op) {
-    using Part = typename Orthogonal<T>::Part;
     if (op.prim == &kCholesky) return std::make_shared<Cholesky<T>>(op);
     if (op.prim == &kTriangularSolve) return std::make_shared<TriangularSolve<T>>(op);
     if (op.prim == &kLu) return std::make_shared<Lu<T>>(op);
-    if (op.prim == &kQr) return std::make_shared<Orthogonal<T>>(op, Part::Qr);
-    if (op.prim == &kGeqrf) return std::make_shared<Orthogonal<T>>(op, Part::Reflectors);
-    if (op.prim == &kHouseholderProduct) return std::make_shared<Orthogonal<T>>(op, Part::Product);
     if (op.prim == &kEigh) return std::make_shared<Eigh<T>>(op);
     if (op.prim == &kSvd) return std::make_shared<Svd<T>>(op);
     return nullptr;
