@@ -299,6 +299,19 @@ def test_short_sums(cli, tmp_path, threads):
         same(cli, tmp_path, f, pairs, threads)
 
 
+def test_remainders_of_f32(cli, tmp_path):
+    """Whole vectors, exact: quotients of all sizes, whole ones, numbers of any bits, zeros' signs."""
+    edges = np.array([0, -0.0, 1, -1, np.inf, -np.inf, np.nan, 1e-45, -1e-45, 1e-38, 3.4e38, -3.4e38, 5, -5, 2.0**29, 2.0**30, 0.1], np.float32)
+    small = (R.standard_normal((2, 3000)) * 2.0 ** R.uniform(-3, 24, (2, 3000))).astype(np.float32)
+    divisors = R.randint(1, 1000, 3000).astype(np.float32) * np.float32(0.1)
+    pairs = [[a.ravel() for a in np.meshgrid(edges, edges)], R.randint(-2**31, 2**31, (2, 3003)).astype(np.int32).view(np.float32),
+             small, [R.randint(1, 1 << 24, 3000).astype(np.float32) * divisors, divisors]]
+
+    def f(pairs):
+        return [lax.bitcast_convert_type(jnp.where(jnp.isnan(r), jnp.nan, r), jnp.int32) for r in (lax.rem(x, y) for x, y in pairs)]
+    same(cli, tmp_path, f, ([[jnp.asarray(a) for a in p] for p in pairs],), 2)
+
+
 def test_remainders_by_powers_of_two(cli, tmp_path):
     edges = [0.0, -0.0, 1, -1, 64, -64, 63.75, -128, np.inf, -np.inf, np.nan, 1e30, -3e38, 2.0**25 + 4]
     x = jnp.asarray(np.concatenate([edges, R.standard_normal(3000) * 10 ** R.uniform(-20, 20, 3000)]).astype(np.float32))

@@ -5,6 +5,8 @@
 
 #include <vector>
 
+#include "jit/codegen/vector_remainder.h"
+
 namespace jaxscope::exec {
 
 namespace {
@@ -49,6 +51,7 @@ void add(std::vector<VectorFunction>& all, void* library, const Family& f, unsig
 std::span<const VectorFunction> vector_functions() {
     static const std::vector<VectorFunction> all = [] {
         std::vector<VectorFunction> out;
+        add_remainders(out);
         void* const library = ::dlopen("libmvec.so.1", RTLD_NOW | RTLD_LOCAL);  // kept: code calls it until the process ends
         if (!library) return out;
         for (const Family& f : kBoth) add(out, library, f, 4), add(out, library, f, 8);

@@ -11,7 +11,8 @@ struct VectorFunction {
     unsigned lanes;
     void* address;
 };
-/// glibc's libmvec, for the vectors of this processor; none where there is no such library. At most 4 units in the last place off.
+/// glibc's libmvec, for the vectors of this processor; none where there is no such library. At most 4 units in the last place off. And
+/// fmodf, which is exact (vector_remainder.h).
 std::span<const VectorFunction> vector_functions();
 
 }  // namespace jaxscope::exec
