@@ -333,6 +333,23 @@ def test_rows_of_a_few_columns(cli, tmp_path, threads):
     same(cli, tmp_path, f, [array(t, rows, cols) for cols in (2, 7, 9, 10, 13, 16, 19, 20, 21) for t, rows in ((jnp.float32, 1037), (jnp.bfloat16, 5), (jnp.float32, 9000))], threads)
 
 
+@pytest.mark.parametrize("threads", [1, 3])
+def test_rows_of_a_few_narrow_columns(cli, tmp_path, threads):
+    """What is smaller than four bytes is read and written by words of them where a row is made of such: also out of order, from rows
+    beside, and where neither a row nor the array is a whole number of words."""
+    types = (jnp.bfloat16, jnp.float16, jnp.int8, jnp.uint16, jnp.bool_, jnp.float8_e4m3fn)
+    xs = [jnp.asarray(R.randint(-7, 8, (rows, cols))).astype(t) for cols in (1, 2, 3, 4, 6, 8, 12, 16, 20) for rows, t in zip((1037, 37, 1030, 501, 403, 33), types)]
+
+    def f(*xs):
+        out = []
+        for x in xs:
+            y = x.astype(jnp.float32)
+            turned = jnp.where(y[:, ::-1] > 0, x, x[:, ::-1]), jnp.roll(x, 1, 1), jnp.concatenate([x[1:], x[:1]]), jnp.repeat(x, 2, 1)[:, 1::2]
+            out += [(y * 2).astype(x.dtype), (y - y.mean(1, keepdims=True)).astype(x.dtype), y.sum(1).astype(x.dtype), (y == y.max(1, keepdims=True)), *turned]
+        return out
+    same(cli, tmp_path, f, xs, threads)
+
+
 def passes_over(cli, tmp_path, fn, *args):
     """How many steps of the run read an array as large as the first argument."""
     path = str(tmp_path / "a.jaxscope")

@@ -50,6 +50,7 @@ void ElementCodegen::split_rows(Value* outer, Value* inner, std::int64_t length)
 void ElementCodegen::begin_row() {
     std::erase_if(runs_, [](const auto& r) { return r.second->level >= Level::Row; });
     std::erase_if(loads_, [](const auto& l) { return l.second->level >= Level::Row; });
+    words_.clear();
     for (Scalar*& v : values_)
         if (v && v->level >= Level::Row) v = nullptr;
     linear_ = nullptr;
@@ -232,8 +233,72 @@ Value* ElementCodegen::checked(Value* index, std::int64_t size) {
     return b.CreateCall(check, {index, b.getInt64(static_cast<std::uint64_t>(size))});
 }
 
+/// How many elements a word of four bytes holds; 1: they are not read and written by words.
+std::int64_t ElementCodegen::numbers_of_word(DType d) const {
+    constexpr std::int64_t kWord = 4;
+    if (kernel_.checked || is_complex(d) || d == DType::Float0 || col_ == nullptr || !llvm::isa<llvm::ConstantInt>(col_->n.re)) return 1;
+    return std::max<std::int64_t>(kWord / byte_size(d), 1);
+}
+
+/// `v` as times * row + plus; nothing where it is something else.
+std::optional<ElementCodegen::Place> ElementCodegen::place_in_row(const Value* v) const {
+    if (v == row_->n.re) return Place{1, 0};
+    if (const auto* c = llvm::dyn_cast<llvm::ConstantInt>(v)) return Place{0, c->getSExtValue()};
+    const auto* made = llvm::dyn_cast<llvm::BinaryOperator>(v);
+    if (made == nullptr || (made->getOpcode() != llvm::Instruction::Add && made->getOpcode() != llvm::Instruction::Mul))
+        return std::nullopt;
+    const std::optional<Place> x = place_in_row(made->getOperand(0)), y = x ? place_in_row(made->getOperand(1)) : std::nullopt;
+    if (!y) return std::nullopt;
+    if (made->getOpcode() == llvm::Instruction::Add) return Place{x->times + y->times, x->plus + y->plus};
+    if (y->times != 0) return std::nullopt;
+    return Place{x->times * y->plus, x->plus * y->plus};
+}
+
+/// The word with the element `at`, whose neighbours lie in it in every row; the caller knows that.
+Value* ElementCodegen::word_address(Value* base, Place at_row, DType d) {
+    llvm::IRBuilder<>& b = ops_.b;
+    at(Level::Row);
+    Value* row = b.CreateMul(row_->n.re, b.getInt64(static_cast<std::uint64_t>(at_row.times)));
+    at(Level::Column);
+    Value* first = b.CreateAdd(row, b.getInt64(static_cast<std::uint64_t>(at_row.plus - at_row.plus % numbers_of_word(d))));
+    return b.CreateBitCast(element_address(base, first, d), b.getInt32Ty()->getPointerTo());
+}
+
+/// Null where it isn't read by words.
+ElementCodegen::Scalar* ElementCodegen::load_by_word(std::uint32_t ext, const Scalar& where, DType d) {
+    const std::int64_t numbers = numbers_of_word(d);
+    if (numbers == 1 || where.level != Level::Column) return nullptr;
+    const std::optional<Place> place = place_in_row(where.n.re);
+    if (!place || place->plus < 0 || place->times % numbers != 0 || kernel_.externs[ext].aval->size() % numbers != 0) return nullptr;
+    llvm::IRBuilder<>& b = ops_.b;
+    Value*& word = words_[{ext, place->times, place->plus / numbers}];
+    at(Level::Column);
+    if (word == nullptr)
+        word = b.CreateAlignedLoad(b.getInt32Ty(), word_address(externs[ext], *place, d),
+                                   llvm::Align(static_cast<std::uint64_t>(byte_size(d))));
+    const std::int64_t bits = 8 * byte_size(d);
+    Value* part = b.CreateLShr(word, b.getInt32(static_cast<std::uint32_t>(place->plus % numbers * bits)));
+    return make(ops_.of_bits(b.CreateTrunc(part, b.getIntNTy(static_cast<unsigned>(bits))), d), Level::Column);
+}
+
+bool ElementCodegen::store_by_words(std::size_t store, Value* base, const Number& v) {
+    const std::int64_t numbers = numbers_of_word(v.dtype);
+    if (numbers == 1 || kernel_.cols % numbers != 0) return false;
+    llvm::IRBuilder<>& b = ops_.b;
+    const std::int64_t col = llvm::cast<llvm::ConstantInt>(col_->n.re)->getSExtValue(), bits = 8 * byte_size(v.dtype);
+    at(Level::Column);
+    Value* part = b.CreateShl(b.CreateZExt(ops_.bits_of(v), b.getInt32Ty()), b.getInt32(static_cast<std::uint32_t>(col % numbers * bits)));
+    Value*& word = begun_[store];
+    word = col % numbers == 0 ? part : b.CreateOr(word, part);
+    if (col % numbers != numbers - 1) return true;
+    b.CreateAlignedStore(word, word_address(base, {kernel_.cols, col}, v.dtype),
+                         llvm::Align(static_cast<std::uint64_t>(byte_size(v.dtype))));
+    return true;
+}
+
 ElementCodegen::Scalar* ElementCodegen::load_extern(std::uint32_t ext, Scalar* where, DType d) {
     Scalar*& known = loads_[{ext, where->n.re}];
+    if (!known) known = load_by_word(ext, *where, d);
     if (!known) {
         at(where->level);
         Value* index = checked(where->n.re, kernel_.externs[ext].aval->size());

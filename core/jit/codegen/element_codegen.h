@@ -4,6 +4,7 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <optional>
 #include <tuple>
 
 #include "jit/codegen/scalar_ops.h"
@@ -38,6 +39,10 @@ public:
     Number reduction_operand(std::uint32_t node);
     void set_node_value(std::uint32_t node, const Number& v, Level level);
     bool has_value(std::uint32_t node) const { return values_[node] != nullptr; }
+    /// Of a column that is a constant (rows that are written out): keeps `v` until its neighbours fill a word of four bytes, which goes
+    /// to `base`. False: `v` is to be stored by itself. Loads come by such words, too: LLVM's vectors gather and scatter no smaller
+    /// numbers, but take each apart.
+    bool store_by_words(std::size_t store, llvm::Value* base, const Number& v);
     /// row * cols + col, or the row, at its level.
     llvm::Value* linear();
     Level level_of(std::uint32_t node) const { return values_[node]->level; }
@@ -88,6 +93,13 @@ private:
     Scalar* evaluate(std::uint32_t node, const KIndex& i);
     Scalar* operand_value(const KernelNode& n, std::size_t operand, const KIndex& i);
     Scalar* load_extern(std::uint32_t ext, Scalar* linear, DType d);
+    std::int64_t numbers_of_word(DType d) const;
+    struct Place {
+        std::int64_t times, plus;
+    };
+    std::optional<Place> place_in_row(const llvm::Value* v) const;
+    llvm::Value* word_address(llvm::Value* base, Place at_row, DType d);
+    Scalar* load_by_word(std::uint32_t ext, const Scalar& where, DType d);
     Scalar* load_staged(std::uint32_t ext, const KIndex& i, const Aval& aval);
     Scalar* literal(LiteralRef l);
     KIndex rerank(const KIndex& i, const Dims& from, const Dims& to);
@@ -101,6 +113,8 @@ private:
     using LoadKey = std::pair<std::uint32_t, llvm::Value*>;
     std::map<RunKey, Scalar*> runs_;
     std::map<LoadKey, Scalar*> loads_;
+    std::map<std::tuple<std::uint32_t, std::int64_t, std::int64_t>, llvm::Value*> words_;  ///< of an extern: times the row, the n-th
+    std::map<std::size_t, llvm::Value*> begun_;                                            ///< of a store: a word that isn't full yet
     std::vector<Scalar*> values_;
     Scalar *row_ = nullptr, *col_ = nullptr, *linear_ = nullptr;
     Scalar *outer_ = nullptr, *inner_ = nullptr;  ///< of split rows

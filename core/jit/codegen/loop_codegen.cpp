@@ -310,6 +310,7 @@ private:
             for (std::size_t s = 0; s < k_.stores.size(); ++s) {
                 if (k_.stores[s].node != j) continue;
                 const Number v = code_.node_value(j);
+                if (code_.store_by_words(s, stores_[s], v)) continue;
                 Value* index = code_.linear();
                 code_.at(Level::Column);
                 store_element(s, v, index);

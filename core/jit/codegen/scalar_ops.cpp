@@ -62,7 +62,10 @@ Number ScalarOps::load(Value* address, DType d) {
     Value* pointer = b.CreateBitCast(address, t->getPointerTo());
     const auto one = [&](Value* p) -> Value* { return b.CreateAlignedLoad(t, p, alignment(part_of(d))); };
     if (is_complex(d)) return {one(pointer), one(b.CreateGEP(t, pointer, b.getInt64(1))), d};
-    Value* v = one(pointer);
+    return of_bits(one(pointer), d);
+}
+
+Number ScalarOps::of_bits(Value* v, DType d) {
     if (d == DType::Bool) return {b.CreateICmpNE(v, b.getInt8(0)), nullptr, d};
     if (d == DType::BF16)
         return {b.CreateBitCast(b.CreateShl(b.CreateZExt(v, b.getInt32Ty()), b.getInt32(16)), b.getFloatTy()), nullptr, d};
@@ -76,12 +79,17 @@ void ScalarOps::store(Value* address, const Number& n) {
     const DType d = n.dtype;
     Value* pointer = b.CreateBitCast(address, storage_type(d)->getPointerTo());
     const llvm::Align align = alignment(part_of(d));
-    Value* v = n.re;
     if (is_complex(d)) {
         b.CreateAlignedStore(n.re, pointer, align);
         b.CreateAlignedStore(n.im, b.CreateGEP(storage_type(d), pointer, b.getInt64(1)), align);
         return;
     }
+    b.CreateAlignedStore(bits_of(n), pointer, align);
+}
+
+Value* ScalarOps::bits_of(const Number& n) {
+    const DType d = n.dtype;
+    Value* v = n.re;
     if (d == DType::Bool)
         v = b.CreateZExt(v, b.getInt8Ty());
     else if (d == DType::BF16)
@@ -90,7 +98,7 @@ void ScalarOps::store(Value* address, const Number& n) {
         v = half_bits(b, v);
     else if (small_float(d))
         v = b.CreateTrunc(call_small_float(b, "jaxscope_small_float_bits", d, v, b.getInt32Ty()), b.getInt8Ty());
-    b.CreateAlignedStore(v, pointer, align);
+    return v;
 }
 
 Number ScalarOps::literal(DType d, double re, double im, std::int64_t integer) {

@@ -28,6 +28,8 @@ public:
     llvm::Type* storage_type(DType d) const;   ///< of one part; complex elements are two of them
     Number load(llvm::Value* address, DType d);
     void store(llvm::Value* address, const Number& v);
+    Number of_bits(llvm::Value* stored, DType d);  ///< of a storage_type; not of complex numbers
+    llvm::Value* bits_of(const Number& v);
     Number literal(DType d, double re, double im, std::int64_t integer);
     Number unary(KOp o, const Number& a);
     Number binary(KOp o, const Number& a, const Number& b);

@@ -2,7 +2,7 @@
 #pragma once
 #include <vector>
 
-#include "jit/codegen/vector_library.h"
+#include "jit/codegen/vector_function.h"
 
 namespace jaxscope::exec {
 
