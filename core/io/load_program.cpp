@@ -50,7 +50,7 @@ std::string head_of(const std::string& path) {
     return head;
 }
 
-/// A file whose ending says that it is jaxpr text, and that is neither that nor a capture.
+/// A file whose ending says that it is jaxpr text, or that gzip packed, and that is neither that nor a capture.
 [[noreturn]] void refuse_as_text(const std::string& file) {
     const std::string text = head_of(file);
     const OtherContent other = other_content(text);
@@ -65,10 +65,6 @@ std::string head_of(const std::string& path) {
 ProgramPtr load_file(const std::string& file) {
     const std::string head = head_of(file);
     if (looks_like_jaxpr_text(head)) return read_jaxpr_text(whole_file(file), file);
-    if (head.starts_with("\x1f\x8b"))
-        throw Error(ErrorCode::BadInput, "expected a capture or jaxpr text, found a file that gzip packed")
-            .at({file, 0, 0})
-            .advise("gunzip unpacks it; captures are packed by zstd, or not at all");
     if (file.ends_with(".py"))
         throw Error(ErrorCode::BadInput, "expected a capture or jaxpr text, found a Python file")
             .at({file, 1, 1})
@@ -78,7 +74,8 @@ ProgramPtr load_file(const std::string& file) {
             throw Error(ErrorCode::BadInput, std::string("expected a capture or jaxpr text, found XLA's ") + dump_kind_text(*kind))
                 .at({file, 1, 1})
                 .advise("jaxscope xla " + printable(file, 60) + " reads it, with --capture by the equations of a capture");
-    if (file.ends_with(".jaxpr") && !looks_like_capture(head)) refuse_as_text(file);
+    const bool packed_text = head.starts_with("\x1f\x8b");
+    if ((file.ends_with(".jaxpr") || packed_text) && !looks_like_capture(head)) refuse_as_text(file);
     return read_capture(file);
 }
 Error empty(const std::string& file) {

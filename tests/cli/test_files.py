@@ -64,7 +64,7 @@ def test_report_writes_a_folder(cli):
 def test_what_gzip_packed_is_called_that(cli):
     (cli.folder / "x.jaxpr.gz").write_bytes(gzip.compress((cli.folder / "x.jaxpr").read_bytes()))
     done = cli.raw("inspect", "x.jaxpr.gz")
-    assert done.returncode == 2 and "found a file that gzip packed" in done.stderr and "gunzip" in done.stderr
+    assert done.returncode == 2 and "found a gzip archive" in done.stderr and "try: gunzip it first" in done.stderr
 
 
 def test_a_report_of_what_has_no_split(cli):
