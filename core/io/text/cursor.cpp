@@ -429,7 +429,8 @@ std::size_t TextCursor::value_end(const Layout& layout, bool brackets) const {
             if (open == 0 && c == ']') return i;
             --open;
         }
-        if (!layout.lines && open <= 0 && is_space(c) && parameter_begins(spaces_from(i))) return i;
+        // In the middle of a line, too, whatever the layout: the next time it may stand in a row.
+        if ((!layout.lines || brackets) && open <= 0 && is_space(c) && parameter_begins(spaces_from(i))) return i;
     }
     return i;
 }
