@@ -74,8 +74,7 @@ ProgramPtr load_file(const std::string& file) {
             throw Error(ErrorCode::BadInput, std::string("expected a capture or jaxpr text, found XLA's ") + dump_kind_text(*kind))
                 .at({file, 1, 1})
                 .advise("jaxscope xla " + printable(file, 60) + " reads it, with --capture by the equations of a capture");
-    const bool packed_text = head.starts_with("\x1f\x8b");
-    if ((file.ends_with(".jaxpr") || packed_text) && !looks_like_capture(head)) refuse_as_text(file);
+    if ((file.ends_with(".jaxpr") || looks_like_gzip(head)) && !looks_like_capture(head)) refuse_as_text(file);
     return read_capture(file);
 }
 Error empty(const std::string& file) {

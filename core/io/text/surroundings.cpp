@@ -91,10 +91,12 @@ std::size_t first_bad_utf8(std::string_view text) {
     return std::string_view::npos;
 }
 
+bool looks_like_gzip(std::string_view text) { return text.starts_with("\x1f\x8b"); }
+
 OtherContent other_content(std::string_view text) {
     const std::size_t first = text.find_first_not_of(" \t\r\n");
     if (first == std::string_view::npos) return {"nothing", 0, {}};
-    if (text.starts_with("\x1f\x8b")) return {"a gzip archive", 0, "gunzip it first"};
+    if (looks_like_gzip(text)) return {"a gzip archive", 0, "gunzip it first"};
     const bool wide = text.size() > 3 && ((text[0] == '\0') != (text[1] == '\0')) && ((text[2] == '\0') == (text[0] == '\0'));
     if (text.starts_with("\xff\xfe") || text.starts_with("\xfe\xff") || wide) return {"UTF-16", 0, "save the text as UTF-8"};
     if (const std::size_t zero = text.find('\0'); zero != std::string_view::npos) return {"a binary file", zero, {}};

@@ -23,6 +23,7 @@ struct OtherContent {
     std::string advice;      ///< may be empty
 };
 OtherContent other_content(std::string_view text);
+bool looks_like_gzip(std::string_view text);
 /// Is it a capture, by its first bytes: compressed by zstd, or a JSON object?
 bool looks_like_capture(std::string_view text);
 /// The text without the escape sequences that colour it in a terminal.

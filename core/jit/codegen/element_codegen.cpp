@@ -254,7 +254,7 @@ std::optional<ElementCodegen::Place> ElementCodegen::place_in_row(const Value* v
     return Place{x->times * y->plus, x->plus * y->plus};
 }
 
-/// The word with the element `at`, whose neighbours lie in it in every row; the caller knows that.
+/// Of the word with the element at `at_row`. The caller knows that the same elements share it in every row.
 Value* ElementCodegen::word_address(Value* base, Place at_row, DType d) {
     llvm::IRBuilder<>& b = ops_.b;
     at(Level::Row);

@@ -29,7 +29,7 @@ bool is_chain_of_formulas(const llvm::BasicBlock& body) {
     return steps >= kLeastSteps && steps * kShare >= body.size();
 }
 
-constexpr std::int64_t kLanes = 16, kLeastTripsOfALoop = 33;
+constexpr std::int64_t kLanes = 16;
 
 /// How often a loop runs where its bounds are constants; else more than any that is treated as a short one.
 std::int64_t trips(const llvm::BasicBlock& body, const llvm::BranchInst& back) {

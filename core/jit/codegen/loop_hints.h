@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <cstdint>
 
 namespace llvm {
 class BasicBlock;
@@ -7,6 +8,9 @@ class MDNode;
 }  // namespace llvm
 
 namespace jaxscope::exec {
+
+/// Shorter loops LLVM may write out whole, and they are left to it.
+constexpr std::int64_t kLeastTripsOfALoop = 33;
 
 struct LoopFacts {
     llvm::MDNode* access_group;  ///< of the kernel's memory accesses
@@ -17,7 +21,7 @@ struct LoopFacts {
 /// Loops of long chains of arithmetic (exp, tanh, log: each step waits for the one before) are made two vectors at a time, which halves
 /// the time, and where the processor has masks one loop does the rest as well, where LLVM makes three: as much less to compile. Loops
 /// that turn often aren't unrolled: LLVM would write out all 1,024 steps of a row of 1,024, which takes it three times as long and saves
-/// nothing.
+/// next to nothing.
 void mark_parallel(llvm::BasicBlock& body, const LoopFacts& facts);
 
 }  // namespace jaxscope::exec

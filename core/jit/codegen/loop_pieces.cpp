@@ -10,27 +10,29 @@
 #include <llvm/IR/Instructions.h>
 #include <llvm/Transforms/Utils/Cloning.h>
 
+#include "jit/codegen/loop_hints.h"
+
 namespace jaxscope::exec {
 
 namespace {
 
 constexpr std::size_t kMostPlaces = 4, kLongestBody = 256;  // of instructions: more code than the reads are worth
-constexpr std::int64_t kLeastTrips = 33;                    // shorter loops are written out by LLVM
 
-/// counter + offset < bound, or not.
 struct Question {
-    std::int64_t place;      ///< the first count with the other answer
-    bool below, from_there;  ///< the answers
+    std::int64_t place;  ///< the first count with the other answer
+    bool below;          ///< the answer up to there
 };
 
+/// A constant that others may be added to.
 std::optional<std::int64_t> whole(const llvm::Value* v) {
+    constexpr std::int64_t kFar = std::int64_t{1} << 60;
     const auto* c = llvm::dyn_cast<llvm::ConstantInt>(v);
-    return c && c->getBitWidth() == 64 ? std::optional(c->getSExtValue()) : std::nullopt;
+    if (c == nullptr || c->getBitWidth() != 64 || c->getSExtValue() < -kFar || c->getSExtValue() > kFar) return std::nullopt;
+    return c->getSExtValue();
 }
 
 /// What is added to the counter; nothing where `v` is something else.
 std::optional<std::int64_t> offset_of(const llvm::Value* v, const llvm::PHINode& counter) {
-    constexpr std::int64_t kFar = std::int64_t{1} << 60;
     if (v == &counter) return 0;
     const auto* moved = llvm::dyn_cast<llvm::BinaryOperator>(v);
     if (moved == nullptr || (moved->getOpcode() != llvm::Instruction::Add && moved->getOpcode() != llvm::Instruction::Sub))
@@ -38,7 +40,7 @@ std::optional<std::int64_t> offset_of(const llvm::Value* v, const llvm::PHINode&
     const bool first = moved->getOperand(0) == &counter;
     if (!first && (moved->getOpcode() == llvm::Instruction::Sub || moved->getOperand(1) != &counter)) return std::nullopt;
     const std::optional<std::int64_t> by = whole(moved->getOperand(first ? 1 : 0));
-    if (!by || *by < -kFar || *by > kFar) return std::nullopt;
+    if (!by) return std::nullopt;
     return moved->getOpcode() == llvm::Instruction::Sub ? -*by : *by;
 }
 
@@ -50,18 +52,17 @@ bool is_least_of(const llvm::ICmpInst& asked, const llvm::Value* x, const llvm::
 
 std::optional<Question> question(const llvm::ICmpInst& asked, const llvm::PHINode& counter) {
     const std::optional<std::int64_t> offset = offset_of(asked.getOperand(0), counter), bound = whole(asked.getOperand(1));
-    constexpr std::int64_t kFar = std::int64_t{1} << 60;
-    if (!offset || !bound || *bound < -kFar || *bound > kFar) return std::nullopt;
+    if (!offset || !bound) return std::nullopt;
     const std::int64_t place = *bound - *offset;
     switch (asked.getPredicate()) {
         case llvm::ICmpInst::ICMP_SLT:
-            return Question{is_least_of(asked, asked.getOperand(0), asked.getOperand(1)) ? place + 1 : place, true, false};
+            return Question{is_least_of(asked, asked.getOperand(0), asked.getOperand(1)) ? place + 1 : place, true};
         case llvm::ICmpInst::ICMP_SLE:
-            return Question{place + 1, true, false};
+            return Question{place + 1, true};
         case llvm::ICmpInst::ICMP_SGE:
-            return Question{place, false, true};
+            return Question{place, false};
         case llvm::ICmpInst::ICMP_SGT:
-            return Question{place + 1, false, true};
+            return Question{place + 1, false};
         default:
             return std::nullopt;
     }
@@ -74,7 +75,7 @@ void answer(llvm::BasicBlock& piece, const llvm::PHINode& counter, std::int64_t 
         auto* asked = llvm::dyn_cast<llvm::ICmpInst>(&i);
         const std::optional<Question> q = asked && asked != next ? question(*asked, counter) : std::nullopt;
         if (!q || (first < q->place && q->place < end)) continue;
-        asked->replaceAllUsesWith(llvm::ConstantInt::getBool(piece.getContext(), end <= q->place ? q->below : q->from_there));
+        asked->replaceAllUsesWith(llvm::ConstantInt::getBool(piece.getContext(), (end <= q->place) == q->below));
     }
 }
 
@@ -108,7 +109,7 @@ llvm::BasicBlock* piece_of(llvm::BasicBlock& body, llvm::BasicBlock& from, std::
 std::set<std::int64_t> places_of(const llvm::BasicBlock& body, const llvm::PHINode& counter, const llvm::ICmpInst& next, std::int64_t begin,
                                  std::int64_t end) {
     std::set<std::int64_t> places;
-    if (end - begin < kLeastTrips || body.size() > kLongestBody) return places;
+    if (end - begin < kLeastTripsOfALoop || body.size() > kLongestBody) return places;
     for (const llvm::Instruction& i : body) {
         const auto* asked = llvm::dyn_cast<llvm::ICmpInst>(&i);
         const std::optional<Question> q = asked && asked != &next ? question(*asked, counter) : std::nullopt;

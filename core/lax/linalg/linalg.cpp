@@ -290,32 +290,25 @@ constinit const Primitive kQr{.name = "qr",
                               .kernel = routine_kernel,
                               .cost = cubic_cost};
 
-constinit const Primitive kGeqrf{.name = "geqrf",
-                                 .abstract_eval = geqrf_eval,
-                                 .jvp = kJaxHasNone,
-                                 .transpose = kJaxHasNone,
-                                 .batch = batch_leading,
-                                 .lower = kRunsAsRoutine,
-                                 .kernel = routine_kernel,
-                                 .cost = cubic_cost};
+namespace {
 
-constinit const Primitive kHessenberg{.name = "hessenberg",
-                                      .abstract_eval = hessenberg_eval,
-                                      .jvp = kJaxHasNone,
-                                      .transpose = kJaxHasNone,
-                                      .batch = batch_leading,
-                                      .lower = kRunsAsRoutine,
-                                      .kernel = routine_kernel,
-                                      .cost = cubic_cost};
+/// A routine for each matrix, of which JAX has no derivative.
+constexpr Primitive routine_without_derivative(const char* name, Avals (*abstract_eval)(const Op&)) {
+    return {.name = name,
+            .abstract_eval = abstract_eval,
+            .jvp = kJaxHasNone,
+            .transpose = kJaxHasNone,
+            .batch = batch_leading,
+            .lower = kRunsAsRoutine,
+            .kernel = routine_kernel,
+            .cost = cubic_cost};
+}
 
-constinit const Primitive kHouseholderProduct{.name = "householder_product",
-                                              .abstract_eval = householder_eval,
-                                              .jvp = kJaxHasNone,
-                                              .transpose = kJaxHasNone,
-                                              .batch = batch_leading,
-                                              .lower = kRunsAsRoutine,
-                                              .kernel = routine_kernel,
-                                              .cost = cubic_cost};
+}  // namespace
+
+constinit const Primitive kGeqrf = routine_without_derivative("geqrf", geqrf_eval);
+constinit const Primitive kHessenberg = routine_without_derivative("hessenberg", hessenberg_eval);
+constinit const Primitive kHouseholderProduct = routine_without_derivative("householder_product", householder_eval);
 
 namespace {
 

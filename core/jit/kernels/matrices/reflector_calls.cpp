@@ -19,55 +19,32 @@ namespace jaxscope::exec {
 
 namespace {
 
-// One name for the four types of each routine.
+// One name for the four types of each routine. LAPACK's of complex numbers take a further operand where they pivot, and have another name
+// where they make the matrix.
 // NOLINTBEGIN(bugprone-macro-parentheses): T is a type
-#define JAXSCOPE_REFLECTORS(T, p)                                                                   \
-    int geqrf(int m, int n, T* a, T* tau, T* work, int size) {                                      \
-        const LapackLock lock;                                                                      \
-        return LAPACKE_##p##geqrf_work(LAPACK_COL_MAJOR, m, n, a, std::max(m, 1), tau, work, size); \
-    }                                                                                               \
-    int gehrd(int n, T* a, T* tau, T* work, int size) {                                             \
-        const LapackLock lock;                                                                      \
-        return LAPACKE_##p##gehrd_work(LAPACK_COL_MAJOR, n, 1, n, a, n, tau, work, size);           \
+#define JAXSCOPE_REFLECTORS(T, p, making, ...)                                                                           \
+    int geqrf(int m, int n, T* a, T* tau, T* work, int size) {                                                           \
+        const LapackLock lock;                                                                                           \
+        return LAPACKE_##p##geqrf_work(LAPACK_COL_MAJOR, m, n, a, std::max(m, 1), tau, work, size);                      \
+    }                                                                                                                    \
+    int gehrd(int n, T* a, T* tau, T* work, int size) {                                                                  \
+        const LapackLock lock;                                                                                           \
+        return LAPACKE_##p##gehrd_work(LAPACK_COL_MAJOR, n, 1, n, a, n, tau, work, size);                                \
+    }                                                                                                                    \
+    int geqp3(int m, int n, T* a, int* order, T* tau, T* work, int size, [[maybe_unused]] Real<T>* real) {               \
+        const LapackLock lock;                                                                                           \
+        return LAPACKE_##p##geqp3_work(LAPACK_COL_MAJOR, m, n, a, m, order, tau, work, size __VA_OPT__(, ) __VA_ARGS__); \
+    }                                                                                                                    \
+    int ungqr(int m, int n, int k, T* a, T* tau, T* work, int size) {                                                    \
+        const LapackLock lock;                                                                                           \
+        return LAPACKE_##making##_work(LAPACK_COL_MAJOR, m, n, k, a, std::max(m, 1), tau, work, size);                   \
     }
-JAXSCOPE_REFLECTORS(float, s)
-JAXSCOPE_REFLECTORS(double, d)
-JAXSCOPE_REFLECTORS(C64, c)
-JAXSCOPE_REFLECTORS(C128, z)
+JAXSCOPE_REFLECTORS(float, s, sorgqr)
+JAXSCOPE_REFLECTORS(double, d, dorgqr)
+JAXSCOPE_REFLECTORS(C64, c, cungqr, real)
+JAXSCOPE_REFLECTORS(C128, z, zungqr, real)
 #undef JAXSCOPE_REFLECTORS
 // NOLINTEND(bugprone-macro-parentheses)
-int geqp3(int m, int n, float* a, int* order, float* tau, float* work, int size, float*) {
-    const LapackLock lock;
-    return LAPACKE_sgeqp3_work(LAPACK_COL_MAJOR, m, n, a, m, order, tau, work, size);
-}
-int geqp3(int m, int n, double* a, int* order, double* tau, double* work, int size, double*) {
-    const LapackLock lock;
-    return LAPACKE_dgeqp3_work(LAPACK_COL_MAJOR, m, n, a, m, order, tau, work, size);
-}
-int geqp3(int m, int n, C64* a, int* order, C64* tau, C64* work, int size, float* real) {
-    const LapackLock lock;
-    return LAPACKE_cgeqp3_work(LAPACK_COL_MAJOR, m, n, a, m, order, tau, work, size, real);
-}
-int geqp3(int m, int n, C128* a, int* order, C128* tau, C128* work, int size, double* real) {
-    const LapackLock lock;
-    return LAPACKE_zgeqp3_work(LAPACK_COL_MAJOR, m, n, a, m, order, tau, work, size, real);
-}
-int ungqr(int m, int n, int k, float* a, float* t, float* w, int s) {
-    const LapackLock lock;
-    return LAPACKE_sorgqr_work(LAPACK_COL_MAJOR, m, n, k, a, std::max(m, 1), t, w, s);
-}
-int ungqr(int m, int n, int k, double* a, double* t, double* w, int s) {
-    const LapackLock lock;
-    return LAPACKE_dorgqr_work(LAPACK_COL_MAJOR, m, n, k, a, std::max(m, 1), t, w, s);
-}
-int ungqr(int m, int n, int k, C64* a, C64* t, C64* w, int s) {
-    const LapackLock lock;
-    return LAPACKE_cungqr_work(LAPACK_COL_MAJOR, m, n, k, a, std::max(m, 1), t, w, s);
-}
-int ungqr(int m, int n, int k, C128* a, C128* t, C128* w, int s) {
-    const LapackLock lock;
-    return LAPACKE_zungqr_work(LAPACK_COL_MAJOR, m, n, k, a, std::max(m, 1), t, w, s);
-}
 
 /// qr: geqrf (geqp3 where columns are pivoted), then q of its reflectors. Also geqrf, hessenberg and householder_product by themselves.
 template <class T>
