@@ -224,6 +224,16 @@ MemoryPlan plan_only(const JaxprPtr& program, const Aliases& aliases = {}, const
 /// Why an application of a primitive can't be planned and run: what the rule that refuses it says. Nothing: it can.
 std::optional<std::string> why_it_cannot_run(const Op& op, const JitOptions& options = {});
 
+/// Does on a thread of its own what the first compilation of a process waits for: LLVM's start and the pages of its library. For a
+/// program that has something to read meanwhile; runs wait for the end of it. Only the first of a process does anything.
+class Preparation {
+public:
+    Preparation();
+    ~Preparation();
+    Preparation(const Preparation&) = delete;
+    Preparation& operator=(const Preparation&) = delete;
+};
+
 /// A made-up array, the same for the same aval and seed: floats from about -1 to 1, integers and keys small and nonnegative.
 ArrayPtr synthesise(AvalRef aval, std::uint64_t seed);
 /// An array for each input: `given` where its values are known, else one that is made up as `run` makes it. `program`: one device's of

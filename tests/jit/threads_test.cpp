@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "io/text/parser.h"
+#include "jit/code_cache.h"
 #include "jit/jit.h"
 #include "jit/kernels/threads/parallel.h"
 
@@ -145,6 +146,20 @@ TEST(Threads, DecompositionsOfSeveralCallersDontMeet) {
             });
     }
     EXPECT_EQ(others, 0);
+}
+
+TEST(Threads, CompilersMeetAPreparation) {
+    const int before = code_cache_use().compiled;
+    const Preparation first, second;
+    std::vector<std::thread> callers;
+    for (int t = 0; t < 3; ++t)
+        callers.emplace_back([t] {
+            const std::string text =
+                "{ lambda ; a:f32[" + std::to_string(11 + t) + "]. let b:f32[" + std::to_string(11 + t) + "] = exp a in (b,) }";
+            EXPECT_EQ(Executable::compile(read_jaxpr_text(text, "t")->jaxpr)->run({}).outputs.size(), 1U);
+        });
+    for (std::thread& t : callers) t.join();
+    EXPECT_EQ(code_cache_use().compiled - before, 3);  // what is compiled to be ready counts for no program
 }
 
 TEST(Threads, IdleWorkersSleep) {

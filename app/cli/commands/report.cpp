@@ -6,6 +6,7 @@
 #include "app/cli/program_arguments.h"
 #include "base/atomic_file.h"
 #include "base/notes.h"
+#include "jit/jit.h"
 #include "report/export.h"
 
 namespace jaxscope::cli {
@@ -29,6 +30,8 @@ public:
     ChildLimits limits() const override { return args_.limits(); }
     int run() override {
         if (run_ && no_run_) throw Error(ErrorCode::BadUsage, "expected --run or --no-run, found both");
+        std::optional<Preparation> meanwhile;
+        if (!no_run_) meanwhile.emplace();
         const auto inspection = args_.inspect();
         std::optional<Files> files;  // before all else: that nothing can be written there is said at once, not after minutes of work
         if (!directory_.empty()) files.emplace(directory_);

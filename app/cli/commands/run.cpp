@@ -15,6 +15,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "io/arrays/npz.h"
+#include "jit/jit.h"
 #include "jit/targets.h"
 #include "report/caveats.h"
 #include "report/export.h"
@@ -63,6 +64,7 @@ public:
 private:
     int run(Carrier* carrier) {
         refuse_own_arrays();
+        const Preparation meanwhile;
         ProgramPtr program = args_.load();
         if (!steps_.empty()) program = apply_steps(*program, steps_);
         Choices choices = args_.choices();

@@ -11,40 +11,17 @@
 #include <thread>
 
 #include <llvm/ADT/StringExtras.h>
-#include <llvm/Analysis/TargetLibraryInfo.h>
 #include <llvm/Bitcode/BitcodeWriter.h>
-#include <llvm/CodeGen/MachineModuleInfo.h>
-#include <llvm/CodeGen/Passes.h>
-#include <llvm/CodeGen/TargetPassConfig.h>
 #include <llvm/ExecutionEngine/Orc/LLJIT.h>
 #include <llvm/IR/DiagnosticInfo.h>
-#include <llvm/IR/LegacyPassManager.h>
 #include <llvm/IR/Module.h>
-#include <llvm/IR/Verifier.h>
-#include <llvm/MC/TargetRegistry.h>
-#include <llvm/Passes/PassBuilder.h>
-#include <llvm/Support/Host.h>
 #include <llvm/Support/SHA1.h>
-#include <llvm/Support/SmallVectorMemoryBuffer.h>
-#include <llvm/Support/TargetSelect.h>
 #include <llvm/Target/TargetMachine.h>
-#include <llvm/Transforms/InstCombine/InstCombine.h>
-#include <llvm/Transforms/Scalar/DeadStoreElimination.h>
-#include <llvm/Transforms/Scalar/EarlyCSE.h>
-#include <llvm/Transforms/Scalar/GVN.h>
-#include <llvm/Transforms/Scalar/IndVarSimplify.h>
-#include <llvm/Transforms/Scalar/LICM.h>
-#include <llvm/Transforms/Scalar/LoopDeletion.h>
-#include <llvm/Transforms/Scalar/LoopPassManager.h>
-#include <llvm/Transforms/Scalar/LoopUnrollPass.h>
-#include <llvm/Transforms/Scalar/SimpleLoopUnswitch.h>
-#include <llvm/Transforms/Scalar/SimplifyCFG.h>
-#include <llvm/Transforms/Utils/InjectTLIMappings.h>
-#include <llvm/Transforms/Vectorize/LoopVectorize.h>
 
 #include "base/cancel.h"
 #include "jit/codegen/code_files.h"
 #include "jit/codegen/loop_codegen.h"
+#include "jit/codegen/machine_code.h"
 #include "jit/codegen/runtime_math.h"
 #include "jit/codegen/vector_library.h"
 
@@ -59,86 +36,6 @@ T expect(llvm::Expected<T> v) {
 }
 void expect(llvm::Error e) {
     if (e) throw std::runtime_error("code generation: " + llvm::toString(std::move(e)));
-}
-
-struct Host {
-    std::string triple, cpu, features;
-    const llvm::Target* target = nullptr;
-    bool masks = false;  ///< see emit_kernel
-};
-const Host& host() {
-    static const Host h = [] {
-        llvm::InitializeNativeTarget();
-        llvm::InitializeNativeTargetAsmPrinter();
-        Host out;
-        out.triple = llvm::sys::getProcessTriple();
-        out.cpu = llvm::sys::getHostCPUName().str();
-        llvm::StringMap<bool> features;
-        llvm::sys::getHostCPUFeatures(features);
-        for (const auto& f : features)
-            out.features += (out.features.empty() ? "" : ",") + std::string(f.second ? "+" : "-") + f.first().str();
-        out.masks = features.lookup("avx512bw") && features.lookup("avx512vl");
-        std::string error;
-        out.target = llvm::TargetRegistry::lookupTarget(out.triple, error);
-        if (!out.target) throw std::runtime_error("code generation: " + error);
-        return out;
-    }();
-    return h;
-}
-std::unique_ptr<llvm::LLVMTargetMachine> target_machine() {
-    llvm::TargetOptions options;
-    options.AllowFPOpFusion = llvm::FPOpFusion::Fast;  // multiply-add, as XLA's CPU compiler does
-    // Every target that makes object files has an LLVMTargetMachine.
-    return std::unique_ptr<llvm::LLVMTargetMachine>(static_cast<llvm::LLVMTargetMachine*>(host().target->createTargetMachine(
-        host().triple, host().cpu, host().features, options, llvm::Reloc::PIC_, {}, llvm::CodeGenOpt::Default, true)));
-}
-
-/// Those of O2's passes that find something to do in a function that calls nothing and whose loops turn at their end: kernels are made
-/// like that. Measured over 100 programs: as fast as what all of O2 makes, in three fifths of its time.
-llvm::FunctionPassManager passes_of_a_kernel() {
-    llvm::FunctionPassManager out;
-    out.addPass(llvm::EarlyCSEPass(true));
-    out.addPass(llvm::InstCombinePass());
-    out.addPass(llvm::SimplifyCFGPass());
-    llvm::LoopPassManager hoisting, loops;  // the second keep no account of memory, which the first need
-    hoisting.addPass(llvm::LICMPass());
-    hoisting.addPass(llvm::SimpleLoopUnswitchPass());
-    out.addPass(llvm::createFunctionToLoopPassAdaptor(std::move(hoisting), true));
-    loops.addPass(llvm::IndVarSimplifyPass());
-    loops.addPass(llvm::LoopDeletionPass());
-    loops.addPass(llvm::LoopFullUnrollPass(2));
-    out.addPass(llvm::createFunctionToLoopPassAdaptor(std::move(loops)));
-    out.addPass(llvm::GVNPass());
-    out.addPass(llvm::DSEPass());
-    out.addPass(llvm::InstCombinePass());
-    out.addPass(llvm::InjectTLIMappings());  // which functions have vector versions
-    out.addPass(llvm::LoopVectorizePass());
-    out.addPass(llvm::InstCombinePass());
-    out.addPass(llvm::SimplifyCFGPass());
-    out.addPass(llvm::createFunctionToLoopPassAdaptor(llvm::LICMPass(), true));
-    out.addPass(llvm::EarlyCSEPass());
-    return out;
-}
-
-void optimise(llvm::Module& module, llvm::TargetMachine& machine) {
-    llvm::LoopAnalysisManager loops;
-    llvm::FunctionAnalysisManager functions;
-    llvm::CGSCCAnalysisManager groups;
-    llvm::ModuleAnalysisManager modules;
-    llvm::PassBuilder passes(&machine);
-    llvm::TargetLibraryInfoImpl library{llvm::Triple(module.getTargetTriple())};
-    std::vector<llvm::VecDesc> vector_versions;
-    for (const VectorFunction& f : vector_functions()) vector_versions.push_back({f.scalar, f.name, llvm::ElementCount::getFixed(f.lanes)});
-    library.addVectorizableFunctions(vector_versions);
-    functions.registerPass([&] { return llvm::TargetLibraryAnalysis(library); });
-    passes.registerModuleAnalyses(modules);
-    passes.registerCGSCCAnalyses(groups);
-    passes.registerFunctionAnalyses(functions);
-    passes.registerLoopAnalyses(loops);
-    passes.crossRegisterProxies(loops, functions, groups, modules);
-    llvm::ModulePassManager all;
-    all.addPass(llvm::createModuleToFunctionPassAdaptor(passes_of_a_kernel()));
-    all.run(module, modules);
 }
 
 /// A loop that can't be vectorised is slow, not wrong: no message about it.
@@ -163,68 +60,43 @@ struct Batch {
 std::string content_of(const llvm::Module& module) {
     llvm::SmallVector<char, 0> bytes;
     llvm::raw_svector_ostream stream(bytes);
-    stream << "3 " << vector_functions().size() << ' ' << LLVM_VERSION_STRING << ' ' << host().triple << ' ' << host().cpu << ' '
+    stream << "4 " << vector_functions().size() << ' ' << LLVM_VERSION_STRING << ' ' << host().triple << ' ' << host().cpu << ' '
            << host().features << '\n';
     llvm::WriteBitcodeToFile(module, stream);
     const auto hash = llvm::SHA1::hash(llvm::ArrayRef<std::uint8_t>(reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()));
     return llvm::toHex(hash, true);
 }
 
-/// As TargetMachine::addPassesToEmitFile, without the second ordering of instructions, after registers are given out: out-of-order
-/// processors gain nothing of it, and its time grows with the square of a block's length (seconds for one of 14,000 instructions).
-void emit_object(llvm::Module& module, llvm::LLVMTargetMachine& machine, llvm::raw_pwrite_stream& out) {
-    llvm::legacy::PassManager passes;
-    auto* info = new llvm::MachineModuleInfoWrapperPass(&machine);  // NOLINT: the manager owns its passes
-    llvm::TargetPassConfig* config = machine.createPassConfig(passes);
-    config->disablePass(&llvm::PostRASchedulerID);
-    config->setDisableVerify(true);
-    passes.add(config);
-    passes.add(info);
-    const bool refused = config->addISelPasses();
-    if (!refused) {
-        config->addMachinePasses();
-        config->setInitialized();
+/// An object file to be, with nothing in it.
+struct Unit {
+    TargetMachineLease machine;
+    llvm::LLVMContext context;
+    llvm::Module module{"kernels", context};
+    Unit() {
+        context.setDiagnosticHandler(std::make_unique<Quiet>());
+        module.setTargetTriple(host().triple);
+        module.setDataLayout((*machine).createDataLayout());
     }
-    if (refused || machine.addAsmPrinter(passes, out, nullptr, llvm::CGFT_ObjectFile, info->getMMI().getContext()))
-        throw std::runtime_error("code generation: no object files on this target");
-    passes.add(llvm::createFreeMachineFunctionPass());
-    passes.run(module);
-}
-
-std::unique_ptr<llvm::MemoryBuffer> machine_code(llvm::Module& module, llvm::LLVMTargetMachine& machine) {
-    std::string problem;
-    llvm::raw_string_ostream text(problem);
-    if (llvm::verifyModule(module, &text)) throw std::runtime_error("code generation: " + text.str());
-    check_cancelled();
-    optimise(module, machine);
-    llvm::SmallVector<char, 0> bytes;
-    llvm::raw_svector_ostream stream(bytes);
-    emit_object(module, machine, stream);
-    return std::make_unique<llvm::SmallVectorMemoryBuffer>(std::move(bytes), "kernels");
-}
+    llvm::Function* add(const Kernel& kernel, const std::string& name) {
+        check_cancelled();
+        llvm::Function* f = emit_kernel(module, kernel, name, host().masks);
+        f->addFnAttr("target-cpu", host().cpu);
+        f->addFnAttr("target-features", host().features);
+        f->addFnAttr("prefer-vector-width", "512");
+        return f;
+    }
+};
 
 /// `loaded` says of a content whether this process has it.
 template <class Loaded>
 void compile_object(Batch& batch, const Loaded& loaded) {
-    const std::unique_ptr<llvm::LLVMTargetMachine> machine = target_machine();
-    llvm::LLVMContext context;
-    context.setDiagnosticHandler(std::make_unique<Quiet>());
-    llvm::Module module("kernels", context);
-    module.setTargetTriple(host().triple);
-    module.setDataLayout(machine->createDataLayout());
+    Unit unit;
     std::vector<llvm::Function*> functions;
-    for (std::size_t i = 0; i < batch.jobs.size(); ++i) {
-        check_cancelled();
-        llvm::Function* f = emit_kernel(module, *batch.jobs[i].kernel, "kernel" + std::to_string(i), host().masks);
-        f->addFnAttr("target-cpu", host().cpu);
-        f->addFnAttr("target-features", host().features);
-        f->addFnAttr("prefer-vector-width", "512");
-        functions.push_back(f);
-    }
-    batch.content = content_of(module);
+    for (std::size_t i = 0; i < batch.jobs.size(); ++i) functions.push_back(unit.add(*batch.jobs[i].kernel, "kernel" + std::to_string(i)));
+    batch.content = content_of(unit.module);
     if (loaded(batch.content) || (batch.object = read_code(batch.content))) return;
     for (std::size_t i = 0; i < functions.size(); ++i) functions[i]->setName(batch.symbol(i));
-    batch.object = machine_code(module, *machine);
+    batch.object = machine_code(unit.module, *unit.machine);
     write_code(batch.content, *batch.object);
 }
 
@@ -317,6 +189,17 @@ void compile_all(CodeStore& store, std::vector<Batch>& batches, int threads) {
 }
 
 }  // namespace
+
+void rehearse_compilation(const Kernel& kernel) {
+    CodeStore& store = CodeStore::get();
+    Unit unit;
+    const std::string name = "rehearsed";
+    unit.add(kernel, name);
+    std::unique_ptr<llvm::MemoryBuffer> object = machine_code(unit.module, *unit.machine);
+    const std::lock_guard lock(store.mutex);
+    store.add(std::move(object));
+    store.find(name);
+}
 
 std::vector<KernelFunction> compile_kernels(const std::vector<std::shared_ptr<const Kernel>>& kernels, int threads) {
     CodeStore& store = CodeStore::get();

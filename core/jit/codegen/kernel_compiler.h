@@ -16,4 +16,8 @@ using KernelFunction = void (*)(void** buffers, std::int64_t begin, std::int64_t
 /// threads. Throws Error{Cancelled}, or what a lowering rule throws.
 std::vector<KernelFunction> compile_kernels(const std::vector<std::shared_ptr<const Kernel>>& kernels, int threads);
 
+/// Compiles and loads a kernel that nobody runs, past the cache on disk: LLVM's start, and pages of its library that are read for the first
+/// time, are half of what the first kernel of a process waits for. Once in a process.
+void rehearse_compilation(const Kernel& kernel);
+
 }  // namespace jaxscope::exec

@@ -29,7 +29,7 @@ bool is_chain_of_formulas(const llvm::BasicBlock& body) {
     return steps >= kLeastSteps && steps * kShare >= body.size();
 }
 
-constexpr std::int64_t kLanes = 16;
+constexpr std::int64_t kLanes = 16, kMostLanes = 64;  ///< of f32, and of bytes
 
 /// How often a loop runs where its bounds are constants; else more than any that is treated as a short one.
 std::int64_t trips(const llvm::BasicBlock& body, const llvm::BranchInst& back) {
@@ -66,10 +66,13 @@ void mark_parallel(llvm::BasicBlock& body, const LoopFacts& facts) {
     hint("llvm.loop.vectorize.enable", yes);
     hint("llvm.loop.parallel_accesses", facts.access_group);
     const bool chain = is_chain_of_formulas(body);
-    if (chain && facts.masks) hint("llvm.loop.vectorize.predicate.enable", yes);
+    const std::int64_t vectors = vectors_at_once(body, chain);
+    // Nothing is left over: told so, LLVM makes no loops for the rest, which it would drop again.
+    const bool even = turns != INT64_MAX && turns % (vectors * kMostLanes) == 0;
+    if (even || (chain && facts.masks)) hint("llvm.loop.vectorize.predicate.enable", yes);
     if (turns >= kLeastTripsOfALoop) {
         hints.push_back(llvm::MDNode::get(context, {llvm::MDString::get(context, "llvm.loop.unroll.disable")}));
-        if (const std::int64_t vectors = vectors_at_once(body, chain); turns >= 2 * vectors * kLanes)
+        if (turns >= 2 * vectors * kLanes)
             hint("llvm.loop.interleave.count", llvm::ConstantAsMetadata::get(llvm::ConstantInt::get(llvm::Type::getInt32Ty(context),
                                                                                                     static_cast<std::uint64_t>(vectors))));
     }

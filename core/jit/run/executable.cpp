@@ -23,6 +23,7 @@
 #include "jit/run/frame.h"
 #include "jit/run/look_watch.h"
 #include "jit/run/made_up.h"
+#include "jit/run/prepare.h"
 #include "jit/run/roofline.h"
 #include "jit/run/step_watch.h"
 
@@ -117,6 +118,7 @@ public:
         std::vector<std::shared_ptr<const Kernel>> kernels;
         collect_kernels(*c_, kernels);
         const std::vector<KernelFunction> code = compile_kernels(kernels, c_->threads);
+        end_of_preparation();
         std::size_t next = 0;
         attach_code(*c_, code, next);
         fill_pool(*c_);

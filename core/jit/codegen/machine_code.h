@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <memory>
+#include <string>
+
+namespace llvm {
+class LLVMTargetMachine;
+class MemoryBuffer;
+class Module;
+class Target;
+}  // namespace llvm
+
+namespace jaxscope::exec {
+
+/// This processor, as LLVM knows it.
+struct Host {
+    std::string triple, cpu;
+    std::string features;  ///< those that its `cpu` hasn't by itself, and those that it hasn't in spite of it
+    const llvm::Target* target = nullptr;
+    bool masks = false;  ///< see emit_kernel
+};
+const Host& host();
+
+/// A target machine for one thread's use.
+class TargetMachineLease {
+public:
+    TargetMachineLease();
+    ~TargetMachineLease();
+    TargetMachineLease(const TargetMachineLease&) = delete;
+    TargetMachineLease& operator=(const TargetMachineLease&) = delete;
+    llvm::LLVMTargetMachine& operator*();
+
+private:
+    std::unique_ptr<llvm::LLVMTargetMachine> machine_;
+};
+
+/// An object file for this processor of a module of kernels, which it optimises. Throws Error{Cancelled}.
+std::unique_ptr<llvm::MemoryBuffer> machine_code(llvm::Module& module, llvm::LLVMTargetMachine& machine);
+
+}  // namespace jaxscope::exec
