@@ -186,3 +186,21 @@ def test_what_stands_in_a_branch_stops_runs_that_enter_it(cli, tmp_path):
     entered = cli.raw("run", str(tmp_path / "b.jaxscope"), check=False)
     assert entered.returncode == 3 and "a branch of cond that the run entered" in entered.stderr
     assert sorted(stops(lambda i, x: (f(i, x), call(x)), np.int32(0), np.float32(3))) == ["run", "run-if-entered"]
+
+
+def test_products_of_scaled_blocks(cli, tmp_path):
+    """scaled_dot has JAX's values, vmapped too; scaled_matmul is for GPUs, and refused in JAX's words."""
+    r = np.random.RandomState(8)
+    x, y = (r.randn(*s).astype("float8_e4m3fn") for s in ((2, 8, 64), (2, 64, 16)))
+    left, right = (np.exp2(r.randint(-2, 3, s)).astype("float8_e8m0fnu") for s in ((2, 8, 2), (2, 4, 16)))
+
+    def f(x, y, left, right):
+        dot = lambda x, y, s, t: lax.scaled_dot(x, y, lhs_scale=s, rhs_scale=t)
+        return [dot(x, y, left, right), jax.vmap(dot)(x, y, left, right), lax.scaled_dot(x, y, rhs_scale=right, preferred_element_type=jnp.float32)]
+    found, expected = ran(cli, tmp_path, f, x, y, left, right), jax.jit(f)(x, y, left, right)
+    for a, e in zip(found, expected, strict=True):
+        np.testing.assert_allclose(a.astype(np.float32), np.asarray(e).astype(np.float32), rtol=2e-2, atol=0.2)
+    cli.json("transform", str(tmp_path / "a.jaxscope"), "--apply", "vmap@3")
+    jaxscope.capture(jax.nn.scaled_matmul)(x, np.swapaxes(y, 1, 2), left, np.swapaxes(right, 1, 2)[..., ::2]).save(str(tmp_path / "m.jaxscope"))
+    refused = cli.raw("run", str(tmp_path / "m.jaxscope"), check=False)
+    assert refused.returncode == 3 and "rule for primitive 'scaled_matmul' not found for platform cpu" in refused.stderr
