@@ -5,6 +5,7 @@
 #include <functional>
 #include <limits>
 #include <map>
+#include <tuple>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -33,6 +34,22 @@ std::unordered_map<const Jaxpr*, std::int64_t> multiplicities(const Jaxpr& root)
             }
         }
     return times;
+}
+
+/// Jaxprs that a run may come to without entering a branch of a cond. In a branch that is never entered what can't run does no harm.
+std::unordered_set<const Jaxpr*> outside_branches(const Jaxpr& root) {
+    std::unordered_set<const Jaxpr*> found{&root};
+    std::vector<const Jaxpr*> open{&root};
+    while (!open.empty()) {
+        const Jaxpr* j = open.back();
+        open.pop_back();
+        for (const Eqn& e : j->eqns) {
+            if (e.prim->flow == Flow::Cond || !e.params->holds_jaxpr()) continue;
+            for (const JaxprPtr& s : e.params->jaxprs())
+                if (found.insert(s.get()).second) open.push_back(s.get());
+        }
+    }
+    return found;
 }
 
 /// Asked of the rules themselves, once for each primitive and set of parameters: a declared rule may refuse parameters, and a primitive
@@ -104,25 +121,29 @@ Stops stopped_by(const Op& op, EffectSet effects, bool asked, bool over_devices)
     stops.refused = no_grad || no_vmap;
     if (!differentiates || no_grad) stops.by.emplace_back("grad");
     if (!p.batch || no_vmap) stops.by.emplace_back("vmap");
-    if (stops_run(op, over_devices)) stops.by.emplace_back("run");
+    if (stops_run(op, over_devices)) stops.by.emplace_back(kStopsRun);
     return stops;
 }
 
 void add_unsupported(const Jaxpr& root, bool over_devices, ProgramSummary& s) {
     const auto times = multiplicities(root);
     constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
-    std::map<std::pair<const Primitive*, const Params*>, std::size_t> row_of;
+    const std::unordered_set<const Jaxpr*> outside = outside_branches(root);
+    std::map<std::tuple<const Primitive*, const Params*, bool>, std::size_t> row_of;
     std::map<std::pair<const Primitive*, std::vector<std::string>>, std::size_t> row_like;
     constexpr std::size_t kAsked = 1024;  // distinct applications whose rules are tried: a million of them would take minutes
     for (const Jaxpr* j : all_jaxprs(root))
         for (const Eqn& e : j->eqns) {
-            auto [it, fresh] = row_of.try_emplace({e.prim, &*e.params}, kNone);
+            const bool in_branch = !outside.contains(j);
+            auto [it, fresh] = row_of.try_emplace({e.prim, &*e.params, in_branch}, kNone);
             if (fresh) {
                 Stops stops = stopped_by(make_op(*j, e), e.effects, row_of.size() <= kAsked, over_devices);
+                if (in_branch) std::replace(stops.by.begin(), stops.by.end(), std::string(kStopsRun), std::string(kStopsRunIfEntered));
                 UnsupportedRow row{e.prim->name.c_str(), 0, e.source->summary().str(), e.source.loc(), std::move(stops.by)};
                 // A primitive that only lacks a derivative because JAX gives it none is supported as well as it can be.
-                const bool refused_by_jax =
-                    !e.prim->opaque && !stops.refused && std::find(row.stops.begin(), row.stops.end(), "run") == row.stops.end();
+                const bool refused_by_jax = !e.prim->opaque && !stops.refused &&
+                                            std::none_of(row.stops.begin(), row.stops.end(),
+                                                         [](const std::string& by) { return by == kStopsRun || by == kStopsRunIfEntered; });
                 if (row.stops.empty() || refused_by_jax) continue;
                 const auto [like, other] = row_like.try_emplace({e.prim, row.stops}, s.unsupported.size());
                 it->second = like->second;

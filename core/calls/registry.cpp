@@ -52,6 +52,7 @@ void register_all_primitives() {
         tridiagonal_primitives(),
         collective_primitives(),
         ragged_dot_primitives(),
+        scaled_dot_primitives(),
         shown_primitives(),
     };
     set_primitive_families(families, {.jit = &kJit,

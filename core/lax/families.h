@@ -38,6 +38,7 @@ std::span<const Primitive* const> approx_top_k_primitives();
 // linalg/
 std::span<const Primitive* const> dot_primitives();         ///< dot_general
 std::span<const Primitive* const> ragged_dot_primitives();  ///< ragged_dot_general
+std::span<const Primitive* const> scaled_dot_primitives();  ///< scaled_dot
 std::span<const Primitive* const> conv_primitives();        ///< conv_general_dilated
 std::span<const Primitive* const> linalg_primitives();      ///< triangular_solve and decompositions
 std::span<const Primitive* const> tridiagonal_primitives();

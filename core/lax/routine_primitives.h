@@ -12,7 +12,7 @@ extern const Primitive kIgamma, kIgammac, kZeta, kBetainc, kRandomGammaGrad;
 extern const Primitive kRandomGamma, kIota2x32;
 extern const Primitive kRandomWrap;  ///< words as a key: of the front end
 // linalg.cpp, tridiagonal.cpp
-extern const Primitive kSchur, kTridiagonalSolve;
+extern const Primitive kSchur, kTridiagonal, kTridiagonalSolve, kCholeskyUpdate;
 // approx_top_k.cpp
 extern const Primitive kApproxTopK;
 // binary.cpp, ragged_dot.cpp: of the front end

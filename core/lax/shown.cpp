@@ -19,7 +19,10 @@ constexpr Primitive shown_view(const char* name, const TextForm* text = nullptr)
 }
 
 constexpr Primitive kCheck = shown("check", kCheckText);
-constexpr Primitive kScaledDot{.name = "scaled_matmul_wrapper", .product = Product::ScaledDot, .opaque = true};
+constexpr Primitive kScaledDot{.name = "scaled_matmul_wrapper",
+                               .lower = NoRule{"MLIR translation rule for primitive 'scaled_matmul' not found for platform cpu", true},
+                               .product = Product::ScaledDot,
+                               .opaque = true};
 constexpr Primitive kExpandDims = shown_view("expand_dims");
 constexpr Primitive kMeshCast = shown_view("mesh_cast");
 constexpr Primitive kLayoutConstraint = shown_view("layout_constraint");

@@ -139,3 +139,28 @@ def test_loops_written_out(cli, tmp_path):
         out.append(jax.vmap(lambda a, b: jnp.polyval(a, b), in_axes=(1, None))(xs, w))
         return out
     same(cli, tmp_path, f, (xs, w), 2)
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_sorts_by_several_keys(cli, tmp_path, threads):
+    """Ties go on to the next key; keys of all widths, lines of either side of the radix sort, along either axis."""
+    kinds = (jnp.int32, jnp.float32), (jnp.bfloat16, jnp.uint8, jnp.float32), (jnp.float16, jnp.bool_), (jnp.uint16, jnp.int8, jnp.float32)
+    args = [awkward(d, *s) for s in ((3000,), (40, 9), (2, 1100)) for ds in kinds for d in ds]
+
+    def f(*args):
+        results = []
+        rest = list(args)
+        for _ in range(3):
+            for ds in kinds:
+                keys, rest = rest[:len(ds)], rest[len(ds):]
+                results += [lax.sort((*keys, lax.iota(jnp.int32, keys[0].size).reshape(keys[0].shape)), num_keys=len(keys), dimension=a) for a in range(keys[0].ndim)]
+        return results
+    same(cli, tmp_path, f, args, threads)
+
+
+def test_a_sort_by_two_keys_needs_what_the_plan_says(cli, tmp_path):
+    """It kept its keys as doubles behind the plan's back (25 MiB of these)."""
+    x = jnp.asarray(R.randint(0, 50, 300_000))
+    jaxscope.capture(lambda x, y: lax.sort((x, y), num_keys=2), values="all")(x, x[::-1]).save(str(tmp_path / "s.jaxscope"))
+    memory = cli.json("run", str(tmp_path / "s.jaxscope"))["memory"]
+    assert memory["measured_peak"] < memory["planned_peak"] + (8 << 20), memory

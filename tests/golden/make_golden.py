@@ -137,6 +137,7 @@ case("dot_general", lambda x, y: scalar(lax.dot_general(x, y, (((1,), (0,)), (()
 case("dot_general_batched", lambda x, y: scalar(lax.dot_general(x, y, (((2,), (1,)), ((0,), (0,))), preferred_element_type=jnp.float32)), "f32[2,3,4]", "f32[2,4,5]")
 case("conv_general_dilated", summed(lambda x, w: lax.conv_general_dilated(x, w, (1, 1), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC"))), "f32[1,4,4,2]", "f32[3,3,2,3]")
 case("ragged_dot_general", summed(lambda x, y, g: lax.ragged_dot(x, y, g)), "f32[6,3]", "f32[2,3,4]", "i32[2]")
+case("scaled_dot", lambda x, y, s, t: lax.scaled_dot(x, y, lhs_scale=s, rhs_scale=t), "bf16[2,8]", "bf16[8,3]", "bf16[2,2]", "bf16[4,3]")
 case("fft", lambda x: scalar(fft.fft_p.bind(x, fft_type=lax.FftType.FFT, fft_lengths=(4,))), "c64[4]")
 
 # ---- linear algebra ---------------------------------------------------------------------------------------------------------------
@@ -148,6 +149,8 @@ case("svd", lambda x: linalg.svd_p.bind(x, full_matrices=False, compute_uv=True,
 case("eig", lambda x: linalg.eig_p.bind(x, compute_left_eigenvectors=False, compute_right_eigenvectors=True, implementation=None), "f32[3,3]")
 case("schur", lambda x: linalg.schur_p.bind(x, compute_schur_vectors=True, sort_eig_vals=False, select_callable=None), "f32[3,3]")
 case("hessenberg", lambda x: linalg.hessenberg_p.bind(x), "f32[3,3]")
+case("cholesky_update", lambda r, w: linalg.cholesky_update_p.bind(r, w), "f32[3,3]", "f32[3]")
+case("symmetric_product", lambda a, c: linalg.symmetric_product_p.bind(a, c, alpha=2.0, beta=0.5), "f32[3,2]", "f32[3,3]")
 case("tridiagonal", lambda x: linalg.tridiagonal_p.bind(x, lower=True), "f32[3,3]")
 case("approx_top_k", lambda x: lax.approx_max_k(x, 3, aggregate_to_topk=False), "f32[2,1000]")
 case("tridiagonal_solve", lambda a, b, c, d: linalg.tridiagonal_solve_p.bind(a, b, c, d), "f32[3]", "f32[3]", "f32[3]", "f32[3,1]")
@@ -232,7 +235,7 @@ case("jit_used_twice", lambda x, f=jax.jit(sin2): lax.mul(f(x), f(x)), "f32[]")
 # Where our text is another than JAX's, and why.
 DIFFERENT = {"ragged_dot_general vmap": "jaxscope expands it to a product of masked rows"}
 TEXT_HAS_NO_RULES = {"custom_jvp_call", "custom_vjp_call", "custom_vmap_call", "linear_call"}
-UNKNOWN = {"hessenberg", "schur", "tridiagonal", "random_gamma", "approx_top_k"}
+UNKNOWN = {"random_gamma"}
 
 
 def compared(name, step):

@@ -36,12 +36,14 @@ struct RegionRow {
     SourceLoc loc;
     std::optional<int> parent;
 };
+inline constexpr const char* kStopsRun = "run";
+inline constexpr const char* kStopsRunIfEntered = "run-if-entered";  ///< in branches of conds alone: a run stops that enters one
 struct UnsupportedRow {
     std::string primitive;
     std::int64_t count = 0;
     std::string source;
     SourceLoc loc;
-    std::vector<std::string> stops;  ///< "grad", "vmap", "run"
+    std::vector<std::string> stops;  ///< "grad", "vmap", kStopsRun or kStopsRunIfEntered
 };
 /// Equations that carry more than parameters: JAX's `compute_on`, `set_mesh`, `set_xla_metadata`, `threefry_partitionable`.
 struct ContextRow {

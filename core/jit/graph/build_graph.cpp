@@ -234,10 +234,10 @@ private:
     }
 
     [[noreturn]] static void refuse(const Op& op) {
+        if (op.prim->lower.words_of_jax) throw Error(ErrorCode::NoRule, op.prim->lower.absent);
         if (op.prim->opaque)
             throw Error(ErrorCode::UnknownPrimitive,
                         "expected a primitive that jaxscope can run, found '" + op.prim->name + "', which it doesn't know");
-        if (op.prim->lower.words_of_jax) throw Error(ErrorCode::NoRule, op.prim->lower.absent);
         throw Error(ErrorCode::NoRule,
                     "expected a primitive that jaxscope can run, found '" + op.prim->name + "' without a kernel: " + op.prim->lower.absent);
     }

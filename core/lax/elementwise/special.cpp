@@ -45,7 +45,7 @@ constexpr Primitive function(const char* name, Rule<JvpFn> jvp, LowerFn* lower) 
             .partition = partition_elementwise};
 }
 
-constexpr KFunction kErfcFunction{"erfc"}, kLgammaFunction{"lgamma", 40}, kDigammaFunction{"jaxscope_digamma", 40};
+constexpr KFunction kErfcFunction{"erfc"}, kLgammaFunction{"jaxscope_lgamma", 40}, kDigammaFunction{"jaxscope_digamma", 40};
 
 }  // namespace
 

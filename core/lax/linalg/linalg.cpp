@@ -7,6 +7,7 @@
 #include "lax/families.h"
 #include "lax/linalg/linalg_jvp.h"
 #include "lax/ops.h"
+#include "lax/params/products.h"
 #include "lax/primitives.h"
 #include "lax/routine_primitives.h"
 #include "lax/rule_support.h"
@@ -304,7 +305,69 @@ constexpr Primitive routine_without_derivative(const char* name, Avals (*abstrac
             .cost = cubic_cost};
 }
 
+Avals tridiagonal_eval(const Op& op) {
+    ParamReads::note("lower");
+    const Matrices m = matrices(op, {2});
+    expect_square(op, m.shapes[0]);
+    const std::int64_t n = m.shapes[0][0];
+    if (n == 0) type_mismatch(op, "matrices that aren't empty", shape_text(m.shapes[0]));
+    const DType d = op.in[0]->dtype;
+    return {batched(op, m, d, {n, n}), batched(op, m, real_part(d), {n}), batched(op, m, real_part(d), {n - 1}),
+            batched(op, m, d, {n - 1})};
+}
+
+Avals cholesky_update_eval(const Op& op) {
+    expect_arrays(op, 2);
+    expect_same_dtype(op, 0, 2);
+    const Dims &r = op.in[0]->shape, &w = op.in[1]->shape;
+    if (r.size() != 2 || r[0] != r[1] || w != Dims{r[0]})
+        type_mismatch(op, "a square matrix and a vector of its size", shape_text(r) + " and " + shape_text(w));
+    return {with_shape(op.in[0], r)};
+}
+
+/// alpha a a^T + beta c.
+struct SymmetricProductParams {
+    double alpha = 1, beta = 0;
+    static constexpr auto kFields =
+        std::tuple(field("alpha", &SymmetricProductParams::alpha), field("beta", &SymmetricProductParams::beta));
+};
+Avals symmetric_product_eval(const Op& op) {
+    ParamReads::note("alpha"), ParamReads::note("beta");
+    const Matrices m = matrices(op, {2, 2});
+    if (m.shapes[1] != Dims{m.shapes[0][0], m.shapes[0][0]})
+        type_mismatch(op, "a square matrix of as many rows", shape_text(m.shapes[1]) + " beside " + shape_text(m.shapes[0]));
+    return {batched(op, m, op.in[0]->dtype, m.shapes[1])};
+}
+JaxprPtr symmetric_product_expand(const Op& op) {
+    const auto& p = op.as<SymmetricProductParams>();
+    const std::int64_t batch = op.in[0]->rank() - 2;
+    JaxprBuilder b;
+    const Value a = b.add_input(op.in[0]), c = b.add_input(op.in[1]);
+    DotGeneralParams q;
+    q.dimension_numbers = {{batch + 1}, {batch + 1}, iota_dims(batch), iota_dims(batch)};
+    const Value product = b.bind1(kDotGeneral, {a, a}, make_params(q));
+    const Value left = lax::mul(b, lax::constant(b, product, p.alpha), product), right = lax::mul(b, lax::constant(b, c, p.beta), c);
+    return b.finish({lax::add(b, left, right)});
+}
+
 }  // namespace
+
+constinit const Primitive kTridiagonal = routine_without_derivative("tridiagonal", tridiagonal_eval);
+constinit const Primitive kCholeskyUpdate{.name = "cholesky_update",
+                                          .abstract_eval = cholesky_update_eval,
+                                          .jvp = kJaxHasNone,
+                                          .transpose = kJaxHasNone,
+                                          .batch = kJaxHasNone,
+                                          .lower = kRunsAsRoutine,
+                                          .kernel = routine_kernel,
+                                          .cost = cubic_cost};
+constinit const Primitive kSymmetricProduct{.name = "symmetric_product",
+                                            .abstract_eval = symmetric_product_eval,
+                                            .jvp = kJaxHasNone,
+                                            .transpose = kJaxHasNone,
+                                            .batch = batch_leading,
+                                            .lower = NoRule{"expands to a product and a sum"},
+                                            .expand = symmetric_product_expand};
 
 constinit const Primitive kGeqrf = routine_without_derivative("geqrf", geqrf_eval);
 constinit const Primitive kHessenberg = routine_without_derivative("hessenberg", hessenberg_eval);
@@ -364,13 +427,22 @@ constinit const Primitive kSchur{.name = "schur",
                                  .cost = cubic_cost};
 
 std::span<const Primitive* const> linalg_primitives() {
-    static constexpr const Primitive* all[] = {&kCholesky,   &kTriangularSolve,
-                                               &kLu,         &kLuPivotsToPermutation,
-                                               &kQr,         &kGeqrf,
-                                               &kHessenberg, &kHouseholderProduct,
-                                               &kOrmqr,      &kSvd,
-                                               &kEigh,       &kEig,
-                                               &kSchur};
+    static constexpr const Primitive* all[] = {&kCholesky,
+                                               &kTriangularSolve,
+                                               &kLu,
+                                               &kLuPivotsToPermutation,
+                                               &kQr,
+                                               &kGeqrf,
+                                               &kHessenberg,
+                                               &kHouseholderProduct,
+                                               &kOrmqr,
+                                               &kSvd,
+                                               &kEigh,
+                                               &kEig,
+                                               &kSchur,
+                                               &kTridiagonal,
+                                               &kCholeskyUpdate,
+                                               &kSymmetricProduct};
     return all;
 }
 

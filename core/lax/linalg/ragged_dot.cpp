@@ -59,6 +59,12 @@ Dims joined(Dims a, const Dims& b) {
     a.insert(a.end(), b.begin(), b.end());
     return a;
 }
+/// Dimensions of an operand that sizes of its own may be given for: those of the batch, and those of the ragged one's kind before it.
+Dims before_ragged(Mode mode, std::int64_t rank, std::int64_t ragged, const Dims& contract, const Dims& batch) {
+    const Dims kind = mode == Mode::Contracting ? contract : mode == Mode::Batch ? batch : remaining(rank, contract, batch);
+    const Dims before(kind.begin(), std::find(kind.begin(), kind.end(), ragged));
+    return mode == Mode::Batch ? before : joined(batch, before);
+}
 
 Avals ragged_dot_eval(const Op& op) {
     expect_arrays(op, 3);
@@ -79,6 +85,9 @@ Avals ragged_dot_eval(const Op& op) {
         type_mismatch(op, "contracting and batch dimensions of one shape", shape_text(lhs) + " and " + shape_text(rhs));
     if (mode == Mode::Free && rhs[static_cast<std::size_t>(p.dims.rhs_group[0])] != sizes.back())
         type_mismatch(op, "a size for each of the groups in " + shape_text(rhs), shape_text(sizes));
+    Dims sized = take(lhs, before_ragged(mode, op.in[0]->rank(), p.dims.lhs_ragged[0], d.lhs_contract, d.lhs_batch));
+    sized.push_back(sizes.back());
+    if (sizes.size() > 1 && sizes != sized) type_mismatch(op, "group_sizes of shape " + shape_text(sized), shape_text(sizes));
     Dims shape = take(lhs, d.lhs_batch);
     if (mode == Mode::Contracting) shape.insert(shape.begin(), sizes.back());
     shape = joined(shape, take(lhs, remaining(op.in[0]->rank(), d.lhs_contract, d.lhs_batch)));
@@ -132,13 +141,18 @@ void ragged_dot_transpose(Builder& b, const Op& op, const Values& ct, const Valu
              b.aval(product)->dtype == wanted->dtype ? product : lax::convert_element_type(b, product, wanted->dtype, wanted->weak_type));
 }
 
-/// `x` once for each group, in front, with zeros where dimension `ragged` isn't in the group.
-Value by_group(Builder& b, Value x, Value sizes, std::int64_t ragged) {
+/// `x` once for each group, in front, with zeros where dimension `ragged` isn't in the group. Sizes of rank above one are given for each
+/// element of the dimensions `own`.
+Value by_group(Builder& b, Value x, Value sizes, std::int64_t ragged, const Dims& own) {
     const AvalRef of = b.aval(x), s = b.aval(sizes);
+    const std::int64_t last = s->rank() - 1;
     Dims shape = of->shape;
-    shape.insert(shape.begin(), s->shape[0]);
-    const auto spread = [&](Value v) { return lax::broadcast_in_dim(b, v, shape, {0}); };
-    const Value ends = b.bind1(kCumSum, {sizes}, make_params(CumulativeParams{0, false})), begins = lax::sub(b, ends, sizes);
+    shape.insert(shape.begin(), s->shape.back());
+    const Value ends = b.bind1(kCumSum, {sizes}, make_params(CumulativeParams{last, false})), begins = lax::sub(b, ends, sizes);
+    Dims order{last}, to{0};  // the groups in front, then dimensions as they follow each other in x
+    if (last > 0)
+        for (const std::int64_t k : argsort(own)) order.push_back(k), to.push_back(own[static_cast<std::size_t>(k)] + 1);
+    const auto spread = [&](Value v) { return lax::broadcast_in_dim(b, last > 0 ? lax::transpose(b, v, order) : v, shape, to); };
     const Value row = b.bind1(kIota, {}, make_params(IotaParams{.dtype = s->dtype, .shape = shape, .dimension = ragged + 1}));
     const Value inside = b.bind1(kAnd, {lax::le(b, spread(begins), row), lax::lt(b, row, spread(ends))}, {});
     const Value all = lax::broadcast_in_dim(b, x, shape, plus(iota_dims(of->rank()), 1));
@@ -149,10 +163,7 @@ JaxprPtr ragged_dot_expand(const Op& op) {
     const auto& p = op.as<RaggedDotParams>();
     const DotDims& d = p.dims.dot;
     const Mode mode = mode_of(p.dims);
-    if (op.in[2]->rank() != 1 || !p.group_offset.is_none())
-        throw Error(ErrorCode::CannotRun,
-                    "expected a ragged product whose groups have the same sizes in all of a batch, found sizes " + to_text(op.in[2]))
-            .at(op.source.loc());
+    if (!p.group_offset.is_none()) throw Error(ErrorCode::CannotRun, "Unimplemented group_offset support.").at(op.source.loc());
     JaxprBuilder b;
     const Value x = b.add_input(op.in[0]), y = b.add_input(op.in[1]), sizes = b.add_input(op.in[2]);
     DotGeneralParams q;
@@ -162,13 +173,17 @@ JaxprPtr ragged_dot_expand(const Op& op) {
     if (mode == Mode::Batch) return b.finish({b.bind1(kDotGeneral, {x, y}, make_params(q))});
     const std::int64_t ragged = p.dims.lhs_ragged[0];
     const Dims contract = plus(d.lhs_contract, 1), batch = plus(d.lhs_batch, 1);
-    const Value left = by_group(b, x, sizes, ragged);
+    const auto own = [&](AvalRef of, std::int64_t at, const Dims& contracting, const Dims& batching) {
+        return before_ragged(mode, of->rank(), at, contracting, batching);
+    };
+    const Value left = by_group(b, x, sizes, ragged, own(op.in[0], ragged, d.lhs_contract, d.lhs_batch));
     if (mode == Mode::Free) {
         q.dimension_numbers = {joined(contract, {0}), joined(d.rhs_contract, p.dims.rhs_group), batch, d.rhs_batch};
         return b.finish({b.bind1(kDotGeneral, {left, y}, make_params(q))});
     }
     const auto at = std::find(d.lhs_contract.begin(), d.lhs_contract.end(), ragged) - d.lhs_contract.begin();
-    const Value right = by_group(b, y, sizes, d.rhs_contract[static_cast<std::size_t>(at)]);
+    const std::int64_t beside = d.rhs_contract[static_cast<std::size_t>(at)];
+    const Value right = by_group(b, y, sizes, beside, own(op.in[1], beside, d.rhs_contract, d.rhs_batch));
     q.dimension_numbers = {contract, plus(d.rhs_contract, 1), joined({0}, batch), joined({0}, plus(d.rhs_batch, 1))};
     return b.finish({b.bind1(kDotGeneral, {left, right}, make_params(q))});
 }

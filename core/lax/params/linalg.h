@@ -68,6 +68,11 @@ struct SchurParams {
 };
 
 /// Operands: lower diagonal, diagonal, upper diagonal, right-hand sides.
+struct TridiagonalParams {
+    bool lower = true;
+    static constexpr auto kFields = std::tuple(field("lower", &TridiagonalParams::lower));
+};
+
 struct TridiagonalSolveParams {
     bool perturb_singular = false;
     static constexpr auto kFields = std::tuple(optional_field("perturb_singular", &TridiagonalSolveParams::perturb_singular));

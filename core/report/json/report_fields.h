@@ -48,7 +48,7 @@ struct ReportFields<UnsupportedRow> {
     static constexpr auto fields =
         std::tuple(report_field("primitive", &UnsupportedRow::primitive), report_field("count", &UnsupportedRow::count),
                    report_field("source", &UnsupportedRow::source), report_field("place", &UnsupportedRow::loc),
-                   report_field("stops", &UnsupportedRow::stops, "grad, vmap, run"));
+                   report_field("stops", &UnsupportedRow::stops, "grad, vmap, run, run-if-entered"));
 };
 template <>
 struct ReportFields<ContextRow> {

@@ -52,6 +52,12 @@ int compare(DType d, const Element& a, const Element& b) {
     return a.integer < b.integer ? -1 : a.integer > b.integer ? 1 : 0;
 }
 
+/// XLA takes what isn't normal in float32 and bfloat16 for 0 before it compares; elements here are doubles.
+Element flushed(DType d, Element e) {
+    if ((d == DType::F32 || d == DType::BF16) && std::abs(e.number.real()) < std::numeric_limits<float>::min()) e.number = 0;
+    return e;
+}
+
 class SortCall final : public LibraryCall {
 public:
     SortCall(const Op& op, const SortKernel& spec) : op_(op), spec_(spec), shape_(op.in[0]->shape, spec.dimension) {}
@@ -71,7 +77,7 @@ private:
         for (std::size_t k = 0; k < keys.size(); ++k) {
             keys[k].clear();
             for (std::int64_t i = 0; i < shape_.length; ++i)
-                keys[k].push_back(element_at(op_.in[k]->dtype, in[k], first + i * shape_.inner));
+                keys[k].push_back(flushed(op_.in[k]->dtype, element_at(op_.in[k]->dtype, in[k], first + i * shape_.inner)));
         }
         std::iota(order.begin(), order.end(), std::int64_t{0});
         std::stable_sort(order.begin(), order.end(), [&](std::int64_t a, std::int64_t b) {

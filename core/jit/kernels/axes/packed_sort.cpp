@@ -5,12 +5,15 @@
 #include <array>
 #include <cstring>
 #include <limits>
+#include <optional>
+#include <variant>
+#include <vector>
 
 #include "base/checked.h"
 #include "jit/kernels/threads/parallel.h"
 
-// Sorting by one key: the key's bits, turned so that they order as unsigned numbers, with the position of the element. What is equal then
-// orders by position, so every sort is stable; operands are gathered by the positions.
+// Sorting by keys of the machine's types: the key's bits, turned so that they order as unsigned numbers, with the position of the element.
+// What is equal then orders by position, so every sort is stable; operands are gathered by the positions.
 namespace jaxscope::exec {
 
 namespace {
@@ -39,6 +42,40 @@ struct Order {
     }
 };
 
+using AnyOrder = std::variant<Order<std::uint8_t>, Order<std::uint16_t>, Order<std::uint32_t>, Order<std::uint64_t>>;
+/// Of the types that the machine has.
+std::optional<AnyOrder> order_of(DType dtype) {
+    switch (dtype) {
+        case DType::F32:
+            return Order<std::uint32_t>{true, true, 0x7f800000u, 0x00800000u};
+        case DType::F64:
+            return Order<std::uint64_t>{true, true, 0x7ff0000000000000ull, 0x0010000000000000ull};
+        case DType::BF16:
+            return Order<std::uint16_t>{true, true, 0x7f80, 0x0080};
+        case DType::F16:
+            return Order<std::uint16_t>{true, true, 0x7c00};
+        case DType::S8:
+            return Order<std::uint8_t>{false, true};
+        case DType::S16:
+            return Order<std::uint16_t>{false, true};
+        case DType::S32:
+            return Order<std::uint32_t>{false, true};
+        case DType::S64:
+            return Order<std::uint64_t>{false, true};
+        case DType::Bool:
+        case DType::U8:
+            return Order<std::uint8_t>{false, false};
+        case DType::U16:
+            return Order<std::uint16_t>{false, false};
+        case DType::U32:
+            return Order<std::uint32_t>{false, false};
+        case DType::U64:
+            return Order<std::uint64_t>{false, false};
+        default:
+            return std::nullopt;
+    }
+}
+
 /// Least significant digit first; `spare` has room for as many. Returns where the result stands.
 std::uint64_t* radix_sort(std::uint64_t* from, std::uint64_t* spare, std::int64_t n, int key_bits) {
     constexpr int kDigit = 11, kFirst = 32;
@@ -57,120 +94,163 @@ std::uint64_t* radix_sort(std::uint64_t* from, std::uint64_t* spare, std::int64_
     return from;
 }
 
-template <class Bits>
-class PackedSort final : public LibraryCall {
-public:
-    static constexpr bool kNarrow = sizeof(Bits) <= 4;
-    PackedSort(const Op& op, int axis, Order<Bits> order) : order_(order) {
-        const Dims& shape = op.in[0]->shape;
+/// What the loops below go over: lines of `length` elements, `inner` apart.
+struct Lines {
+    std::int64_t outer = 1, length = 1, inner = 1;
+    Lines(const Dims& shape, int axis) {
         for (int d = 0; d < static_cast<int>(shape.size()); ++d)
-            (d < axis ? outer_ : d == axis ? length_ : inner_) *= shape[static_cast<std::size_t>(d)];
+            (d < axis ? outer : d == axis ? length : inner) *= shape[static_cast<std::size_t>(d)];
+    }
+    std::int64_t count() const { return outer * inner; }
+    std::int64_t first(std::int64_t line) const { return line / inner * length * inner + line % inner; }
+};
+
+/// Operands of `widths` bytes an element: element from(i) of the line that begins at `first` goes to place i.
+template <class From>
+void gather(const std::vector<std::int64_t>& widths, void* const* in, void* const* out, const Lines& lines, std::int64_t first,
+            const From& from) {
+    for (std::size_t o = 0; o < widths.size(); ++o) {
+        const auto move = [&](auto type) {
+            using T = decltype(type);
+            const T* source = static_cast<const T*>(in[o]) + first;
+            T* target = static_cast<T*>(out[o]) + first;
+            for (std::int64_t i = 0; i < lines.length; ++i) target[i * lines.inner] = source[from(i) * lines.inner];
+        };
+        switch (widths[o]) {
+            case 1:
+                move(std::uint8_t{});
+                break;
+            case 2:
+                move(std::uint16_t{});
+                break;
+            case 4:
+                move(std::uint32_t{});
+                break;
+            case 8:
+                move(std::uint64_t{});
+                break;
+            default:
+                move(std::array<std::uint64_t, 2>{});
+        }
+    }
+}
+
+constexpr std::int64_t kWorthRadix = 1024;
+/// Words of a key and a position below it, with as much room behind them. Returns where the result stands.
+std::uint64_t* sort_words(std::uint64_t* words, std::int64_t n, int key_bits) {
+    if (n >= kWorthRadix) return radix_sort(words, words + n, n, key_bits);
+    std::sort(words, words + n);
+    return words;
+}
+
+/// Sorts line by line, each thread in scratch memory of its own.
+class SortOfLines : public LibraryCall {
+public:
+    SortOfLines(const Op& op, int axis, std::int64_t bytes_of_element) : lines_(op.in[0]->shape, axis), each_(bytes_of_element) {
         for (const AvalRef a : op.in) widths_.push_back(byte_size(a->dtype));
     }
     std::int64_t scratch_bytes() const override { return checked_mul(each_thread(), workers()); }
     void run(void* const* in, void* const* out, void* scratch) const override {
-        const double work = 20.0 * static_cast<double>(outer_ * inner_ * length_);
-        parallel_shares(work < kParallelWork ? 1 : workers(), outer_ * inner_, 1, [&](int thread, std::int64_t begin, std::int64_t end) {
+        const double work = 20.0 * static_cast<double>(lines_.count() * lines_.length);
+        parallel_shares(work < kParallelWork ? 1 : workers(), lines_.count(), 1, [&](int thread, std::int64_t begin, std::int64_t end) {
             char* own = static_cast<char*>(scratch) + thread * each_thread();
-            for (std::int64_t line = begin; line < end; ++line) sort_line(in, out, line / inner_ * length_ * inner_ + line % inner_, own);
+            for (std::int64_t line = begin; line < end; ++line) sort_line(in, out, lines_.first(line), own);
         });
     }
 
-private:
-    int workers() const { return static_cast<int>(std::clamp<std::int64_t>(outer_ * inner_, 1, threads)); }
-    std::int64_t each_thread() const { return checked_align(checked_mul(length_, 16), 64); }
-    void sort_line(void* const* in, void* const* out, std::int64_t first, char* scratch) const {
-        const Bits* keys = static_cast<const Bits*>(in[0]) + first;
-        if constexpr (kNarrow) {
-            auto* packed = reinterpret_cast<std::uint64_t*>(scratch);
-            for (std::int64_t i = 0; i < length_; ++i)
-                packed[i] = static_cast<std::uint64_t>(order_.key(keys[i * inner_])) << 32 | static_cast<std::uint64_t>(i);
-            constexpr std::int64_t kWorthRadix = 1024;
-            if (length_ < kWorthRadix)
-                std::sort(packed, packed + length_);
-            else
-                packed = radix_sort(packed, packed + length_, length_, std::numeric_limits<Bits>::digits);
-            gather(in, out, first, [packed](std::int64_t i) { return static_cast<std::int64_t>(packed[i] & 0xffffffffu); });
-        } else {
-            auto* packed = reinterpret_cast<Wide*>(scratch);
-            for (std::int64_t i = 0; i < length_; ++i) packed[i] = {order_.key(keys[i * inner_]), static_cast<std::uint64_t>(i)};
-            std::sort(packed, packed + length_);
-            gather(in, out, first, [packed](std::int64_t i) { return static_cast<std::int64_t>(packed[i].position); });
-        }
-    }
-    template <class From>
-    void gather(void* const* in, void* const* out, std::int64_t first, const From& from) const {
-        for (std::size_t o = 0; o < widths_.size(); ++o) {
-            const auto move = [&](auto type) {
-                using T = decltype(type);
-                const T* source = static_cast<const T*>(in[o]) + first;
-                T* target = static_cast<T*>(out[o]) + first;
-                for (std::int64_t i = 0; i < length_; ++i) target[i * inner_] = source[from(i) * inner_];
-            };
-            switch (widths_[o]) {
-                case 1:
-                    move(std::uint8_t{});
-                    break;
-                case 2:
-                    move(std::uint16_t{});
-                    break;
-                case 4:
-                    move(std::uint32_t{});
-                    break;
-                case 8:
-                    move(std::uint64_t{});
-                    break;
-                default:
-                    move(std::array<std::uint64_t, 2>{});
-            }
-        }
-    }
-    Order<Bits> order_;
-    std::int64_t outer_ = 1, length_ = 1, inner_ = 1;
+protected:
+    virtual void sort_line(void* const* in, void* const* out, std::int64_t first, char* scratch) const = 0;
+    Lines lines_;
     std::vector<std::int64_t> widths_;
+
+private:
+    int workers() const { return static_cast<int>(std::clamp<std::int64_t>(lines_.count(), 1, threads)); }
+    std::int64_t each_thread() const { return checked_align(checked_mul(lines_.length, each_), 64); }
+    std::int64_t each_;
 };
 
 template <class Bits>
-LibraryCallPtr packed(const Op& op, const SortKernel& spec, bool floating, bool is_signed, Bits infinity = 0, Bits normal = 1) {
-    return std::make_shared<PackedSort<Bits>>(op, spec.dimension, Order<Bits>{floating, is_signed, infinity, normal});
-}
+class PackedSort final : public SortOfLines {
+public:
+    PackedSort(const Op& op, int axis, const Order<Bits>& order) : SortOfLines(op, axis, 16), order_(order) {}
+
+private:
+    void sort_line(void* const* in, void* const* out, std::int64_t first, char* scratch) const override {
+        const Bits* keys = static_cast<const Bits*>(in[0]) + first;
+        const std::int64_t n = lines_.length;
+        if constexpr (sizeof(Bits) <= 4) {
+            auto* packed = reinterpret_cast<std::uint64_t*>(scratch);
+            for (std::int64_t i = 0; i < n; ++i)
+                packed[i] = static_cast<std::uint64_t>(order_.key(keys[i * lines_.inner])) << 32 | static_cast<std::uint64_t>(i);
+            packed = sort_words(packed, n, std::numeric_limits<Bits>::digits);
+            gather(widths_, in, out, lines_, first,
+                   [packed](std::int64_t i) { return static_cast<std::int64_t>(packed[i] & 0xffffffffu); });
+        } else {
+            auto* packed = reinterpret_cast<Wide*>(scratch);
+            for (std::int64_t i = 0; i < n; ++i) packed[i] = {order_.key(keys[i * lines_.inner]), static_cast<std::uint64_t>(i)};
+            std::sort(packed, packed + n);
+            gather(widths_, in, out, lines_, first, [packed](std::int64_t i) { return static_cast<std::int64_t>(packed[i].position); });
+        }
+    }
+    Order<Bits> order_;
+};
+
+/// By several keys: by the last one first, and by each of the others what came of that; every one of these sorts is stable.
+class SeveralKeys final : public SortOfLines {
+public:
+    SeveralKeys(const Op& op, int axis, std::vector<AnyOrder> orders) : SortOfLines(op, axis, 24), orders_(std::move(orders)) {}
+
+private:
+    void sort_line(void* const* in, void* const* out, std::int64_t first, char* scratch) const override {
+        const std::int64_t n = lines_.length;
+        auto* places = reinterpret_cast<std::uint32_t*>(scratch + 16 * n);
+        auto* next = places + n;
+        for (std::int64_t i = 0; i < n; ++i) places[i] = static_cast<std::uint32_t>(i);
+        for (std::size_t k = orders_.size(); k-- > 0;) {
+            std::visit([&](const auto& order) { sort_by(order, in[k], first, scratch, places, next); }, orders_[k]);
+            std::swap(places, next);
+        }
+        gather(widths_, in, out, lines_, first, [places](std::int64_t i) { return static_cast<std::int64_t>(places[i]); });
+    }
+    template <class Bits>
+    void sort_by(const Order<Bits>& order, const void* key, std::int64_t first, char* scratch, const std::uint32_t* places,
+                 std::uint32_t* next) const {
+        const Bits* keys = static_cast<const Bits*>(key) + first;
+        const std::int64_t n = lines_.length;
+        const auto key_at = [&](std::int64_t i) { return order.key(keys[std::int64_t{places[i]} * lines_.inner]); };
+        if constexpr (sizeof(Bits) <= 4) {
+            auto* words = reinterpret_cast<std::uint64_t*>(scratch);
+            for (std::int64_t i = 0; i < n; ++i) words[i] = static_cast<std::uint64_t>(key_at(i)) << 32 | static_cast<std::uint64_t>(i);
+            words = sort_words(words, n, std::numeric_limits<Bits>::digits);
+            for (std::int64_t i = 0; i < n; ++i) next[i] = places[words[i] & 0xffffffffu];
+        } else {
+            auto* words = reinterpret_cast<Wide*>(scratch);
+            for (std::int64_t i = 0; i < n; ++i) words[i] = {key_at(i), static_cast<std::uint64_t>(i)};
+            std::sort(words, words + n);
+            for (std::int64_t i = 0; i < n; ++i) next[i] = places[words[i].position];
+        }
+    }
+    std::vector<AnyOrder> orders_;
+};
 
 }  // namespace
 
 LibraryCallPtr make_packed_sort(const Op& op, const SortKernel& spec) {
-    if (spec.num_keys != 1 || op.in[0]->shape.at(static_cast<std::size_t>(spec.dimension)) > std::numeric_limits<std::uint32_t>::max())
-        return nullptr;
+    if (op.in[0]->shape.at(static_cast<std::size_t>(spec.dimension)) > std::numeric_limits<std::uint32_t>::max()) return nullptr;
     for (const AvalRef a : op.in)
         if (const std::int64_t w = byte_size(a->dtype); w != 1 && w != 2 && w != 4 && w != 8 && w != 16) return nullptr;
-    switch (op.in[0]->dtype) {
-        case DType::F32:
-            return packed<std::uint32_t>(op, spec, true, true, 0x7f800000u, 0x00800000u);
-        case DType::F64:
-            return packed<std::uint64_t>(op, spec, true, true, 0x7ff0000000000000ull, 0x0010000000000000ull);
-        case DType::BF16:
-            return packed<std::uint16_t>(op, spec, true, true, 0x7f80, 0x0080);
-        case DType::F16:
-            return packed<std::uint16_t>(op, spec, true, true, 0x7c00);
-        case DType::S8:
-            return packed<std::uint8_t>(op, spec, false, true);
-        case DType::S16:
-            return packed<std::uint16_t>(op, spec, false, true);
-        case DType::S32:
-            return packed<std::uint32_t>(op, spec, false, true);
-        case DType::S64:
-            return packed<std::uint64_t>(op, spec, false, true);
-        case DType::Bool:
-        case DType::U8:
-            return packed<std::uint8_t>(op, spec, false, false);
-        case DType::U16:
-            return packed<std::uint16_t>(op, spec, false, false);
-        case DType::U32:
-            return packed<std::uint32_t>(op, spec, false, false);
-        case DType::U64:
-            return packed<std::uint64_t>(op, spec, false, false);
-        default:
-            return nullptr;
+    std::vector<AnyOrder> orders;
+    for (std::size_t k = 0; k < static_cast<std::size_t>(spec.num_keys); ++k) {
+        const std::optional<AnyOrder> order = order_of(op.in.at(k)->dtype);
+        if (!order) return nullptr;
+        orders.push_back(*order);
     }
+    if (orders.size() > 1) return std::make_shared<SeveralKeys>(op, spec.dimension, std::move(orders));
+    return std::visit(
+        [&]<class Bits>(const Order<Bits>& order) -> LibraryCallPtr {
+            return std::make_shared<PackedSort<Bits>>(op, spec.dimension, order);
+        },
+        orders.front());
 }
 
 }  // namespace jaxscope::exec

@@ -4,7 +4,7 @@
 
 namespace jaxscope::exec {
 
-/// A sort by one key of a type that the machine has; null for others.
+/// A sort by keys of types that the machine has; null for others.
 LibraryCallPtr make_packed_sort(const Op& op, const SortKernel& spec);
 
 }  // namespace jaxscope::exec

@@ -11,7 +11,8 @@
 #include "lax/primitives.h"
 #include "lax/routine_primitives.h"
 
-// top_k by selection, and approx_top_k as XLA's CPU backend has it: a stable sort by `>` or `<`, of which the first are kept.
+// top_k by selection, and approx_top_k as XLA's CPU backend has it: the largest of float32 are its top_k's where it recognizes it; else a
+// sort by `>` or `<` that isn't stable, of which the first are kept. It is the C++ library's, and so are the places of equal elements.
 namespace jaxscope::exec {
 
 namespace {
@@ -43,8 +44,8 @@ private:
         for (std::int64_t i = 0; i < length_; ++i) values[static_cast<std::size_t>(i)] = load_element(dtype_, element(i)).number.real();
         std::iota(order.begin(), order.end(), 0);
         const auto value = [&](std::int32_t i) { return values[static_cast<std::size_t>(i)]; };
-        std::stable_sort(order.begin(), order.end(),
-                         [&](std::int32_t a, std::int32_t b) { return largest_ ? value(a) > value(b) : value(a) < value(b); });
+        std::sort(order.begin(), order.end(),
+                  [&](std::int32_t a, std::int32_t b) { return largest_ ? value(a) > value(b) : value(a) < value(b); });
         for (std::int64_t k = 0; k < kept_; ++k) {
             const std::int64_t to = (before * kept_ + k) * inner_ + rest;
             const std::int32_t chosen = order[static_cast<std::size_t>(k)];
@@ -62,11 +63,10 @@ private:
 /// wanted the lesser half goes. Long lines are cut, one part a share, and the parts' candidates joined.
 class TopK final : public LibraryCall {
 public:
-    explicit TopK(const Op& op) : dtype_(op.in[0]->dtype) {
+    TopK(const Op& op, std::int64_t axis, std::int64_t k) : dtype_(op.in[0]->dtype) {
         const Dims& shape = op.in[0]->shape;
-        const auto& p = op.as<TopKParams>();
-        const std::int64_t d = p.axis < 0 ? p.axis + std::ssize(shape) : p.axis;
-        length_ = shape[static_cast<std::size_t>(d)], kept_ = p.k;
+        const std::int64_t d = axis < 0 ? axis + std::ssize(shape) : axis;
+        length_ = shape[static_cast<std::size_t>(d)], kept_ = k;
         for (std::int64_t k = 0; k < std::ssize(shape); ++k)
             if (k != d) (k < d ? outer_ : inner_) *= shape[static_cast<std::size_t>(k)];
         const std::int64_t lines = outer_ * inner_;
@@ -167,8 +167,12 @@ private:
 }  // namespace
 
 LibraryCallPtr make_top_k_routine(const Op& op) {
-    if (op.prim == &kTopK) return std::make_shared<TopK>(op);
+    if (op.prim == &kTopK) return std::make_shared<TopK>(op, op.as<TopKParams>().axis, op.as<TopKParams>().k);
     if (op.prim != &kApproxTopK) return nullptr;
+    const auto& p = op.as<ApproxTopKParams>();
+    const std::int64_t rank = op.in[0]->rank();
+    const bool along_last = rank <= 2 || p.dimension == -1 || p.dimension == rank - 1;  // of matrices XLA turns the other one
+    if (p.is_max_k && p.aggregate && along_last && op.in[0]->dtype == DType::F32) return std::make_shared<TopK>(op, p.dimension, p.k);
     return std::make_shared<ApproxTopK>(op);
 }
 

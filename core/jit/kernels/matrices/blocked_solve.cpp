@@ -117,7 +117,7 @@ bool cholesky_small(std::int64_t n, T* a, std::int64_t stride) {
         T* column = a + j * stride;
         for (std::int64_t p = 0; p < j; ++p) take_away(column + j, conjugated(a[p * stride + j]), a + p * stride + j, n - j);
         const auto d = std::real(column[j]);
-        if (!(d > 0)) return false;
+        if (d <= 0) return false;  // a NaN goes on into what depends on it, as in LAPACK
         const auto root = std::sqrt(d);
         column[j] = root;
         for (std::int64_t i = j + 1; i < n; ++i) column[i] /= root;

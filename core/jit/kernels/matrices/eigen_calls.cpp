@@ -77,11 +77,6 @@ int gees(const SchurArguments<C128>& x) {
                               nullptr);
 }
 
-template <class T>
-bool all_finite(const T* a, std::int64_t n) {
-    return std::all_of(a, a + n, [](T v) { return std::isfinite(std::real(v)) && std::isfinite(std::imag(v)); });
-}
-
 /// Square matrices with the workspace that LAPACK asks for; T: of the operand.
 template <class T>
 class SquareCall : public MatrixCall<T> {

@@ -15,6 +15,7 @@
 #include "jit/kernels/matrices/blocked_solve.h"
 #include "jit/kernels/matrices/lapack_lock.h"
 #include "jit/kernels/matrices/matrix_call.h"
+#include "jit/kernels/matrices/stepwise.h"
 #include "jit/kernels/threads/parallel.h"
 #include "lax/params/linalg.h"
 #include "lax/primitives.h"
@@ -279,7 +280,10 @@ public:
         for (std::int64_t b = 0; b < this->batch_; ++b) {
             auto* pivots = this->template matrix<std::int32_t>(out[1], b, k);
             this->to_columns(this->template matrix<const T>(static_cast<const void*>(in[0]), b, this->size()), m, n, a);
-            if (k > 0) getrf(m, n, a, pivots);  // a singular matrix has factors, too
+            if (!all_finite(a, this->size()))
+                lu_stepwise(m, n, a, pivots);
+            else if (k > 0)
+                getrf(m, n, a, pivots);  // a singular matrix has factors, too
             for (int i = 0; i < k; ++i) --pivots[i];
             permutation_of(pivots, k, this->template matrix<std::int32_t>(out[2], b, m), m);
             this->to_rows(a, m, n, this->template matrix<T>(out[0], b, this->size()));

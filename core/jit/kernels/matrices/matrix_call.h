@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <algorithm>
+#include <cmath>
 #include <complex>
 #include <cstdint>
 #include <limits>
@@ -74,6 +75,11 @@ protected:
     int rows_ = 0, cols_ = 0;
     std::int64_t batch_ = 1, bytes_ = 0;
 };
+
+template <class T>
+bool all_finite(const T* a, std::int64_t n) {
+    return std::all_of(a, a + n, [](T v) { return std::isfinite(std::real(v)) && std::isfinite(std::imag(v)); });
+}
 
 /// The routine made for the dtype of the first operand; null where that is no floating or complex dtype of LAPACK.
 template <class Make>

@@ -10,6 +10,7 @@
 #include "base/checked.h"
 #include "jit/kernels/matrices/lapack_lock.h"
 #include "jit/kernels/matrices/matrix_call.h"
+#include "jit/kernels/matrices/stepwise.h"
 #include "lax/params/linalg.h"
 #include "lax/primitives.h"
 
@@ -74,12 +75,15 @@ public:
         T *a = this->place(scratch, copy_), *tau = this->place(scratch, tau_), *work = this->place(scratch, work_);
         for (std::int64_t b = 0; b < this->batch_; ++b) {
             this->to_columns(this->template matrix<const T>(static_cast<const void*>(in[0]), b, this->size()), m, n, a);
+            const bool finite = all_finite(a, this->size());
             if (part_ == Part::Product)
                 std::copy_n(static_cast<const T*>(in[1]) + b * k_, k_, tau);
             else if (pivoting_)
                 pivoted(a, tau, work, scratch, static_cast<std::int32_t*>(out[2]) + b * n);
             else if (part_ == Part::Hessenberg)
                 reduce(this->template matrix<const T>(static_cast<const void*>(in[0]), b, this->size()), a, tau, work);
+            else if (!finite)
+                reflectors_stepwise(m, n, a, tau);
             else if (k_ > 0)
                 geqrf(m, n, a, tau, work, work_size_);
             if (part_ == Part::Reflectors || part_ == Part::Hessenberg) {
@@ -88,7 +92,10 @@ public:
                 continue;
             }
             if (part_ == Part::Qr) store_r(a, static_cast<T*>(out[1]) + b * q_cols_ * n);
-            if (m > 0 && q_cols_ > 0) ungqr(m, q_cols_, k_, a, tau, work, work_size_);
+            if (!finite)
+                product_stepwise(m, q_cols_, k_, a, tau);
+            else if (m > 0 && q_cols_ > 0)
+                ungqr(m, q_cols_, k_, a, tau, work, work_size_);
             this->to_rows(a, m, q_cols_, this->template matrix<T>(out[0], b, std::int64_t{m} * q_cols_));
         }
     }
