@@ -156,7 +156,7 @@ TEST(Threads, CompilersMeetAPreparation) {
     for (int t = 0; t < 3; ++t)
         callers.emplace_back([t] {
             const std::string text =
-                "{ lambda ; a:f32[" + std::to_string(11 + t) + "]. let b:f32[" + std::to_string(11 + t) + "] = exp a in (b,) }";
+                "{ lambda ; a:f32[9]. let b:f32[9] = mul a 41" + std::to_string(t) + ".5:f32[]; c:f32[9] = exp b in (c,) }";
             EXPECT_EQ(Executable::compile(read_jaxpr_text(text, "t")->jaxpr)->run({}).outputs.size(), 1U);
         });
     for (std::thread& t : callers) t.join();
