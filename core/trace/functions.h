@@ -9,6 +9,9 @@
 
 namespace jaxscope::jax::detail {
 
+/// A tree of arrays as Equinox prints it, which have these types: `(f32[3], i32[])`.
+std::string types_text(const PyTreeDef& tree, const Avals& types);
+
 /// How arguments are called: `.arg_names`, names given by kw, else args[i]; each leaf with its path behind it.
 struct ArgumentNames {
     std::vector<std::string> args;

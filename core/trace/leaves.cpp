@@ -57,6 +57,8 @@ void grow(T*& at, const T* own, std::size_t used, std::size_t& room) {
 
 }  // namespace
 
+void append(std::vector<Array>& list, const Array& a) { list.push_back(a); }
+
 void each_leaf_of(void* value, const TreeType& type, void* context, void (*f)(void* context, Array& leaf)) {
     Leaves([=](Array& a) { f(context, a); }).walk(value, type);
 }

@@ -478,7 +478,7 @@ std::vector<Array> call(const JaxprPtr& open, const std::vector<Array>& in, cons
     for (const Array& a : in)
         arrays.push_back(a.is_tracer() && a.node()->value.is_literal() ? array_of(a.node()->value.literal()) : elements(*a.node()));
     refuse_constraints(*open);
-    const DonatedArrays donated(*open, in);
+    const DonatedArrays donated(*open, in, where);
     for (ArrayPtr& a : run_jaxpr(open, arrays)) out.push_back(concrete(std::move(a)));
     donated.consume(where);
     // What it gives back as it came is the argument itself, and was donated with it: a backward pass that needs it finds it deleted, as in

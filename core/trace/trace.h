@@ -179,8 +179,9 @@ using ::jaxscope::array_of;
 /// The arrays that calls of jitted functions in a jaxpr donate, which is run outside of jit: there these are calls as any others (jit.cpp).
 class DonatedArrays {
 public:
-    /// Before the run. Throws JAX's error for an array that one call donates twice; warns, once, of donations that can't be used.
-    DonatedArrays(const ::jaxscope::Jaxpr& open, const std::vector<Array>& in);
+    /// Before the run. Throws JAX's errors for an array that one call donates twice, and for one that is read behind the call that it was
+    /// donated to, which deletes it; warns, once, of donations that can't be used.
+    DonatedArrays(const ::jaxscope::Jaxpr& open, const std::vector<Array>& in, const Where& where);
     /// After it: deletes them.
     void consume(const Where& where) const;
 

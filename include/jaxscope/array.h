@@ -45,7 +45,10 @@ public:
         o.node_ = old;
         return *this;
     }
-    ~Array() { detail::release(node_); }
+    /// constexpr, so that constants that hold none need no code before main.
+    constexpr ~Array() {
+        if (!__builtin_is_constant_evaluated()) detail::release(node_);
+    }
     /// A number: a weakly typed scalar, as Python's (a bool is not weak).
     template <detail::Number T>
     Array(T value) : Array(scalar(value)) {}  // NOLINT(google-explicit-constructor)
@@ -249,6 +252,10 @@ private:
     std::vector<Array> rows_;
     std::size_t at_;
 };
+namespace detail {
+/// Behind what is in the list: here, so that programs needn't compile how a list grows.
+void append(std::vector<Array>& list, const Array& a);
+}  // namespace detail
 std::ostream& operator<<(std::ostream& out, const Array& a);
 std::ostream& operator<<(std::ostream& out, const Shape& s);  ///< `(2, 3)`
 std::ostream& operator<<(std::ostream& out, dtype type);      ///< `float32`
@@ -424,6 +431,7 @@ public:
     /// A truth value: a new axis of one element or none, as a mask without dimensions.
     template <class T>
     requires std::is_same_v<T, bool> Index(T i, Where w = {}) : kind(Kind::truth), where(w), start(i) {}  // NOLINT
+    static constexpr Index whole() { return Index(Where("", 0, "")); }
     Kind kind;
     Where where;  ///< none for `all`, which stands nowhere
     std::int64_t start = 0, stop = 0, step = 1;
@@ -432,7 +440,7 @@ public:
 
 private:
     friend class SliceBound;
-    explicit Index(const Where& w) : kind(Kind::range), where(w) {}
+    constexpr explicit Index(const Where& w) : kind(Kind::range), where(w) {}
     friend Index slice(const class SliceBound& start, const class SliceBound& stop, std::int64_t step, Where where);
 };
 class SliceBound {
@@ -452,7 +460,7 @@ inline Index slice(const SliceBound& start, const SliceBound& stop, std::int64_t
 }
 inline Index slice(const SliceBound& stop, Where where = {}) { return slice(none, stop, 1, where); }
 /// `:`
-inline const Index all = slice(none, none, 1, Where("", 0, ""));
+inline constexpr Index all = Index::whole();
 
 /// One index without braces: `x[0]`, `x[i]`, `x[jax::slice(2)]`.
 struct Position {

@@ -112,7 +112,7 @@ const void* rule_identity(const F& f, const void* object) {
 template <class T>
 void each_slot(const T& t, std::vector<Array>& out) {
     if constexpr (is_leaf<T>)
-        out.push_back(t);
+        append(out, t);
     else if constexpr (!std::is_same_v<T, None>)
         each_child(t, [&](const auto& child) { each_slot(child, out); });
 }
@@ -238,13 +238,13 @@ struct PerArgument {
                 std::vector<Array> leaves = tree_leaves(one);
                 if (!sum.empty())
                     for (std::size_t k = 0; k < leaves.size(); ++k) leaves[k] = sum_of_tangents(sum[k], leaves[k]);
-                sum = std::move(leaves);
+                sum.swap(leaves);
             }
         };
         [&]<std::size_t... I>(std::index_sequence<I...>) { (add.template operator()<I>(), ...); }
         (std::index_sequence_for<J...>());
         if (sum.empty())
-            for (const auto& v : tree_leaves(y)) sum.push_back(zeros_array(v));
+            for (const auto& v : tree_leaves(y)) append(sum, zeros_array(v));
         return std::pair(y, tree_unflatten(y, sum));
     }
     static constexpr RuleOptions kRule{.name = "jvp"};

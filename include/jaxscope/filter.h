@@ -70,7 +70,7 @@ void each_chosen(T& t, const S& spec, const Where& where, F&& f) {
         if (!(make_tree(description<true>(static_cast<const U&>(t))) == make_tree(description<true>(spec))))
             spec_is_no_prefix(make_tree(description<true>(spec)), make_tree(description<true>(static_cast<const U&>(t))), where);
         std::vector<Array> chosen;
-        each_leaf<true>(spec, [&](const Array& a) { chosen.push_back(a); });
+        each_leaf<true>(spec, [&](const Array& a) { append(chosen, a); });
         std::size_t n = 0;
         each_leaf<true>(t, [&](Array& a) { f(a, truth_of(chosen[n++], where)); });
     } else if constexpr (TupleLike<U> && TupleLike<S>) {
@@ -346,7 +346,7 @@ template <class T>
 std::vector<Array> inexact_leaves(const T& t) {
     std::vector<Array> out;
     each_leaf<true>(t, [&](const Array& a) {
-        if (is_inexact_array(a)) out.push_back(a);
+        if (is_inexact_array(a)) append(out, a);
     });
     return out;
 }

@@ -22,7 +22,7 @@ template <class T>
 std::vector<Array> other_leaves(const T& t) {
     std::vector<Array> out;
     each_leaf<true>(t, [&](const Array& a) {
-        if (!is_inexact_array(a)) out.push_back(a);
+        if (!is_inexact_array(a)) append(out, a);
     });
     return out;
 }
@@ -37,18 +37,14 @@ T with_others(const T& t, const std::vector<Array>& leaves) {
 }
 /// The values, of which derivatives are refused with this text.
 std::vector<Array> nondifferentiable(const std::vector<Array>& values, const char* text);
+/// What is given for results that hold floating-point numbers; by place.
+std::vector<Array> cotangents_of(const std::vector<Array>& results, const std::vector<Array>& given);
 
 template <class... A>
 auto held(const A&... a) {
     return std::tuple<std::decay_t<decltype(unkeyed(a))>...>(unkeyed(a)...);
 }
-/// Arrays that aren't differentiated: those of the other arguments, and x's that hold no floating-point numbers.
-template <class X, class Rest>
-std::vector<Array> fixed_leaves(const X& x, const Rest& rest) {
-    std::vector<Array> out = other_leaves(x);
-    each_leaf<true>(rest, [&](const Array& a) { out.push_back(a); });
-    return out;
-}
+/// `fixed`: the arrays of x that hold no floating-point numbers, then those of the other arguments.
 template <class X, class Rest>
 std::pair<X, Rest> split_fixed(const X& x, const Rest& rest, const std::vector<Array>& diff, const std::vector<Array>& fixed) {
     std::pair<X, Rest> out(x, rest);
@@ -87,8 +83,8 @@ auto filter_vjp_of(const Where& where, const F& f, const Arguments& arguments) {
     auto [values, pullback, others] = jax::vjp<has_aux>(flat, inexact_leaves(arguments), where);
     const R prototype = traced.front();
     R out = with_others(with_inexact(prototype, values), others);
-    const auto back = [pullback = pullback, arguments](const R& cotangent, Where line = {}) {
-        return gradient_like(arguments, std::get<0>(pullback(inexact_leaves(cotangent), line)));
+    const auto back = [pullback = pullback, arguments, results = places_in<true>(out)](const R& cotangent, Where line = {}) {
+        return gradient_like(arguments, std::get<0>(pullback(cotangents_of(results, places_in<true>(cotangent)), line)));
     };
     return std::pair(std::move(out), back);
 }
@@ -147,17 +143,21 @@ public:
             detail::each_place(x, [&](const Array& v) {
                 if (is_inexact_array(v)) {
                     const Array& g = given.at(place);
-                    out.push_back(g.has_value() ? g : detail::zeros_array(diff[n]));
+                    detail::append(out, g.has_value() ? g : detail::zeros_array(diff[n]));
                     ++n;
                 }
                 ++place;
             });
             return std::pair(out, none);
         };
-        const Arrays fixed =
-            detail::nondifferentiable(detail::fixed_leaves(x, rest),
+        Arrays fixed = detail::other_leaves(x);
+        const Arrays guarded =
+            detail::nondifferentiable(detail::leaves_in<true>(rest),
                                       "Unexpected tangent. `*args` and `**kwargs` to `filter_custom_vjp` cannot be autodifferentiated.");
-        const Arrays flat = jax::custom_vjp(plain).defvjp(forward, backward)(detail::inexact_leaves(x), fixed);
+        for (const Array& a : guarded) detail::append(fixed, a);
+        const Arrays flat =
+            jax::custom_vjp(plain, {.name = "fn_wrapped"})
+                .defvjp(forward, backward, {.name = "fn_fwd_wrapped", .bwd_name = "fn_bwd_wrapped"})(detail::inexact_leaves(x), fixed);
         return detail::with_arrays(traced.front(), flat);
     }
 
@@ -204,7 +204,8 @@ public:
         const auto keywords = std::tuple_cat(chosen<true>(a)...);
         using R = std::remove_cvref_t<decltype(std::apply(f_, std::tuple_cat(positional, keywords)))>;
         std::vector<R> traced;
-        const Arrays guarded = detail::nondifferentiable(detail::leaves_in<true>(keywords), "Received keyword tangent");
+        Arrays guarded = detail::leaves_in<true>(keywords);
+        if (!guarded.empty()) guarded = detail::nondifferentiable(guarded, "Received keyword tangent");
         const auto fixed = detail::with_arrays(keywords, guarded);
         const auto plain = [&](const Arrays& diff) {
             R r = std::apply(f_, std::tuple_cat(detail::with_inexact(positional, diff), fixed));
@@ -223,14 +224,15 @@ public:
             detail::each_place(out, [&](const Array& v) {
                 if (v.has_value()) {
                     const Array& t = given.at(place);
-                    moved.push_back(t.has_value() ? t : detail::zeros_array(values[n]));
+                    detail::append(moved, t.has_value() ? t : detail::zeros_array(values[n]));
                     ++n;
                 }
                 ++place;
             });
             return std::pair(values, moved);
         };
-        const Arrays flat = jax::custom_jvp(plain).defjvp(rule)(detail::inexact_leaves(positional));
+        const Arrays flat =
+            jax::custom_jvp(plain, {.name = "fn_wrapper"}).defjvp(rule, {.name = "fn_jvp_wrapper"})(detail::inexact_leaves(positional));
         return detail::with_arrays(traced.front(), flat);
     }
 

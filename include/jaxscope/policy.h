@@ -26,11 +26,11 @@ public:
     enum class Kind : unsigned char { no, yes, recompute, save, offload };
     template <class B>
     requires std::is_same_v<B, bool> Verdict(B save) : kind(save ? Kind::yes : Kind::no) {}  // NOLINT(google-explicit-constructor)
-    explicit Verdict(Kind k) : kind(k) {}
+    constexpr explicit Verdict(Kind k) : kind(k) {}
     Kind kind;
-    std::string src, dst;
+    const char *src = "", *dst = "";  ///< of what is offloaded: kept as long as the program runs
 };
-inline const Verdict Saveable{Verdict::Kind::save}, Recompute{Verdict::Kind::recompute};
+inline constexpr Verdict Saveable{Verdict::Kind::save}, Recompute{Verdict::Kind::recompute};
 Verdict Offloadable(const std::string& src, const std::string& dst);
 
 namespace detail {

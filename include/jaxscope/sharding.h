@@ -13,7 +13,7 @@ class PartitionSpec {
 public:
     PartitionSpec() = default;
     PartitionSpec(std::initializer_list<std::int64_t> parts) : parts_(parts) {}
-    explicit PartitionSpec(const std::vector<std::int64_t>& parts) : parts_(parts) {}
+    explicit PartitionSpec(const std::vector<std::int64_t>& parts);
     const std::vector<std::int64_t>& parts() const { return parts_.vector(); }
     std::string str() const;  ///< `PartitionSpec(2, 1)`
     friend bool operator==(const PartitionSpec& a, const PartitionSpec& b) { return a.parts_ == b.parts_; }

@@ -108,7 +108,7 @@ auto tree_transpose(const Outer& outer, const Inner& inner, const T& tree, Where
     std::size_t column = 0;
     return detail::product_of<typename detail::Product<Inner, Outer>::type>(inner, [&] {
         std::vector<Array> leaves;
-        for (std::size_t row = 0; row < rows; ++row) leaves.push_back(flat[row * columns + column]);
+        for (std::size_t row = 0; row < rows; ++row) detail::append(leaves, flat[row * columns + column]);
         ++column;
         return tree_unflatten(outer, leaves, where);
     });

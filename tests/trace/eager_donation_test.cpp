@@ -39,6 +39,19 @@ TEST(EagerDonation, WhatACallHasTakenIsGoneForTheRestOfTheFunction) {
     EXPECT_EQ(jax::grad(with_aux, {.has_aux = true})(jnp::ones(3)).first.str(), "[2. 2. 2.]");
 }
 
+TEST(EagerDonation, ABackwardPassNeedsWhatItsForwardPassGaveAway_B_16) {
+    const auto squared = jax::jit([](Array x) { return x * x; }, {.donate_argnums = {0}});
+    const auto loss = [&](Array x) { return squared(x).sum(); };
+    const Array x = jnp::ones(3), y = jnp::ones({2, 3});
+    EXPECT_EQ(error_of([&] { jax::grad(loss)(x); }), kDeleted);
+    EXPECT_TRUE(x.is_deleted());
+    EXPECT_EQ(error_of([&] { jax::vmap(jax::grad(loss))(y); }), "Array has been deleted with shape=float32[2,3].");
+    const Array z = jnp::ones(3), t = jnp::ones(3);
+    EXPECT_EQ(jax::jit(jax::grad(loss))(z).str(), "[2. 2. 2.]");
+    EXPECT_EQ(jax::grad([](Array a) { return twice_donated(a).sum(); })(z).str(), "[2. 2. 2.]");
+    EXPECT_TRUE(z.is_deleted());
+    EXPECT_EQ(jax::jvp(squared, std::tuple(t), std::tuple(jnp::ones(3))).second.str(), "[2. 2. 2.]");
+}
 TEST(EagerDonation, OneArrayIsntDonatedTwice) {
     const Array w = jnp::ones(3);
     EXPECT_EQ(error_of([&] { jax::jvp(twice_donated, std::tuple(w), std::tuple(w)); }),
@@ -52,10 +65,13 @@ TEST(EagerDonation, WhatCantBeUsedIsWarnedAboutOnce) {
     testing::internal::CaptureStderr();
     jax::vmap(summed)(jnp::ones({2, 5}));
     jax::vmap(summed)(jnp::ones({2, 5}));
-    const std::string said = testing::internal::GetCapturedStderr();
-    EXPECT_EQ(said,
-              "UserWarning: Some donated buffers were not usable: float32[2,5].\n"
-              "See an explanation at https://docs.jax.dev/en/latest/faq.html#buffer-donation.\n");
+    const char* const warning =
+        "UserWarning: Some donated buffers were not usable: float32[2,5].\n"
+        "See an explanation at https://docs.jax.dev/en/latest/faq.html#buffer-donation.\n";
+    EXPECT_EQ(testing::internal::GetCapturedStderr(), warning);
+    testing::internal::CaptureStderr();  // another function of the same name
+    jax::vmap(jax::jit([](Array x) { return jnp::max(x); }, {.donate_argnums = {0}, .name = "summed_5"}))(jnp::ones({2, 5}));
+    EXPECT_EQ(testing::internal::GetCapturedStderr(), warning);
 }
 
 TEST(EagerDonation, ACallThatIsKnownHasXlasWords) {

@@ -3,6 +3,8 @@
 
 #include <optional>
 
+#include <jaxscope/loops.h>
+
 namespace {
 struct NamedModel {
     Array w, n;
@@ -64,6 +66,51 @@ TEST(FilterRules, ClosureConvertRefusesOtherShapes) {
     EXPECT_EQ(error_of([&] { f(jnp::ones(4)); }),
               "Closure-converted function called with different dynamic arguments to the example arguments provided:\n\nCalled with: "
               "((f32[4],), {})\n\nClosure-converted with: ((f32[3],), {})");
+}
+TEST(FilterRules, CotangentsOfOtherTypesAreRefusedAsJaxDoes) {
+    const auto pulled = jax::filter_vjp([](Array x) { return x * 2; }, jnp::ones(3));
+    const auto& back = pulled.second;
+    EXPECT_EQ(error_of([&] {
+                  back(jnp::array({1, 2, 3}));
+              }),
+              "unexpected JAX type (e.g. shape/dtype) for argument to VJP function: got int32[3], but expected float32[3] because the "
+              "corresponding output of the differentiated function had JAX type float32[3]");
+}
+TEST(FilterRules, VmapOfNothingNeedsASize) {
+    EXPECT_EQ(error_of([] { jax::filter_vmap([](Array x) { return x; }, {.in_axes = jax::none})(jnp::ones(3)); }),
+              "Cannot resolve batch dimension. Non-`None` `out_axes` requires either `in_axes` or `axis_size` to be not `None`.");
+}
+TEST(FilterRules, JaxprsNameRulesAsEquinoxDoes) {
+    using Two = std::pair<Array, Array>;
+    const auto f = jax::filter_custom_vjp([](Two v) {
+                       return v.first * v.second;
+                   }).def_fwd([](bool, Two v) {
+                         return std::pair(v.first * v.second, lax::Nothing{});
+                     }).def_bwd([](lax::Nothing, Array ct, bool, Two v) { return Two(ct * v.second, Array()); });
+    const std::string text = jax::filter_make_jaxpr(f)(Two(jnp::ones(3), jnp::array({1, 2, 3}))).str();
+    EXPECT_NE(text.find("    custom_jvp_call[\n      name=_nondifferentiable\n      call_jaxpr={ lambda ; . let  in () }\n"
+                        "      jvp=_nondifferentiable_jvp\n"),
+              std::string::npos)
+        << text;
+    EXPECT_NE(text.find("name=fn_wrapped\n      bwd=fn_bwd_wrapped\n"), std::string::npos) << text;
+    EXPECT_NE(text.find("fwd=fn_fwd_wrapped\n"), std::string::npos) << text;
+}
+TEST(Loops, EquinoxsSayHowTheCarryDiffers) {
+    using Carry = std::pair<Array, Array>;
+    const auto go_on = [](Carry c) { return c.second < 3; };
+    for (const char* kind : {"lax", "checkpointed", "bounded"})
+        EXPECT_EQ(error_of([&] {
+                      jax::eqxi::while_loop(go_on, [](Carry c) { return Carry(c.first.astype(jnp::int32), c.second + 1); },
+                                            Carry(jnp::ones(3), 0), {.kind = kind, .max_steps = 4});
+                  }),
+                  "`body_fun` must have the same input and output structure. Difference is:\n- (f32[3], i32[])\n+ (i32[3], i32[])");
+    const auto looped = [&](Array x) {
+        return jax::eqxi::while_loop(go_on, [](Carry c) { return Carry(jnp::sin(c.first), c.second + 1); }, Carry(x, 0),
+                                     {.kind = "checkpointed", .checkpoints = 2})
+            .first;
+    };
+    EXPECT_EQ(error_of([&] { jax::jvp(looped, std::tuple(jnp::ones(3)), std::tuple(jnp::ones(3))); }),
+              "can't apply forward-mode autodiff (jvp) to a custom_vjp function.");
 }
 TEST(Loops, CarriesOfOtherTypesAreToldByPath) {
     const auto body = [](std::pair<Array, Array> c) { return std::pair(c.first + 1, c.second * jnp::ones(3)); };

@@ -159,9 +159,9 @@ TEST(FilterJit, ArgumentsStandAsEquinoxListsThem_B_29) {
     const Scale m{jnp::ones(2)};
     EXPECT_EQ(inputs(jax::filter_jit(m), x, y), "{ lambda ; a:f32[3] b:f32[2] c:f32[4]");
     EXPECT_EQ(inputs(jax::filter_jit(m, {.donate = "all"}), x, y), "{ lambda ; a:f32[3] b:f32[2] c:f32[4]");
-    EXPECT_EQ(inputs(jax::filter_jit(m, {.donate = "all-except-first"}), x, y), "{ lambda ; a:f32[3] b:f32[2] c:f32[4]");
+    EXPECT_EQ(inputs(jax::filter_jit(m, {.donate = "all-except-first"}), x, y), "{ lambda ; a:f32[2] b:f32[4] c:f32[3]");
     const auto call = [](const Scale& s, Array a, Array b) { return s(a, b); };
-    EXPECT_EQ(inputs(jax::filter_jit(call, {.donate = "warn-except-first"}), m, x, y), "{ lambda ; a:f32[2] b:f32[3] c:f32[4]");
+    EXPECT_EQ(inputs(jax::filter_jit(call, {.donate = "warn-except-first"}), m, x, y), "{ lambda ; a:f32[3] b:f32[4] c:f32[2]");
     EXPECT_EQ(jax::filter_jit(call, {.donate = "all-except-first"})(m, x, y).str(), "[6. 6. 6.]");
 }
 TEST(Behaviours, B_38_AnExtraResultTakesADonatedScalar) {
@@ -317,6 +317,11 @@ TEST(Filter, AConvertedClosureDemandsItsArguments) {
     other = model();
     other.n = 4;
     EXPECT_NE(error_of([&] { f(other, Array(1.)); }).find("different static arguments"), std::string::npos);
+    const auto g = jax::filter_closure_convert([](Array x, int s) { return x * s; }, jnp::ones(3), 2);
+    EXPECT_EQ(error_of([&] { g(jnp::ones(3), 3); }),
+              "Closure-converted function called with different static arguments to the example arguments provided:\n\nCalled with: "
+              "((None, 3), {})\n\nClosure-converted with: ((None, 2), {})");
+    EXPECT_NE(error_of([&] { g(jnp::ones(2), 2); }).find("Called with: ((f32[2], None), {})"), std::string::npos);
 }
 
 }  // namespace

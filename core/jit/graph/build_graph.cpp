@@ -209,6 +209,7 @@ private:
         const bool makes = std::any_of(op.out.begin(), op.out.end(), empty), reads = std::any_of(op.in.begin(), op.in.end(), empty);
         if ((!makes && !reads) || only_looks(op)) return std::nullopt;
         if (op.prim == &kConvertElementType && !makes) return std::vector{zeros(op)};  // what JAX reads there
+        if (!op.prim->lower && op.prim->lower.words_of_jax) return std::nullopt;
         if (!std::all_of(op.out.begin(), op.out.end(), empty))
             throw Error(ErrorCode::NoRule, "expected operands with elements for '" + op.prim->name + "', found float0");
         std::vector<ValueId> out;

@@ -118,15 +118,21 @@ void check_chosen(const Description& tree, const ChosenNode* nodes, std::size_t 
                           : "`where` returns references to nodes of the tree that it is given: [](auto& m) -> auto& { return m.w; }");
 }
 
+std::vector<Array> cotangents_of(const std::vector<Array>& results, const std::vector<Array>& given) {
+    std::vector<Array> out;
+    for (std::size_t i = 0; i < given.size(); ++i)
+        if (given[i].has_value() && (i >= results.size() || is_inexact_array(results[i]))) out.push_back(given[i]);
+    return out;
+}
 std::vector<Array> nondifferentiable(const std::vector<Array>& values, const char* text) {
     using Arrays = std::vector<Array>;
-    if (values.empty()) return values;
     const auto same = [](const Arrays& v) { return v; };
     const auto refused = [text](const std::tuple<Arrays>& primals, const std::tuple<Arrays>&) -> std::pair<Arrays, Arrays> {
         if (text) throw Error(ErrorCode::BadUsage, text);
         return {std::get<0>(primals), std::get<0>(primals)};
     };
-    return jax::custom_jvp(same, {.name = "nondifferentiable"}, Where("", 0, "")).defjvp(refused)(values);
+    return jax::custom_jvp(same, {.name = "_nondifferentiable"}, Where("", 0, ""))
+        .defjvp(refused, {.name = "_nondifferentiable_jvp"})(values);
 }
 
 // ---- filter_jit
@@ -167,6 +173,8 @@ void release(Converted* c) noexcept {
 }
 
 namespace {
+/// The arrays of a tree, or what else it holds; None for the others.
+std::string half_of(const PyTreeDef& tree, const std::vector<Array>& leaves, bool arrays);
 /// `((args...), {})`; keyword arguments stand among the others.
 PyTreeDef tree_with_keywords(const Call& call) {
     return make_tree(&call, [](const void* value, TreeWriter& w) {
@@ -194,17 +202,17 @@ Converted* closure_convert(Call& call) {
 std::vector<Array> call_converted(const Converted& c, Call& call) {
     leaves_of(call);
     const PyTreeDef tree = tree_with_keywords(call);
-    const auto refuse = [&](const char* kind) {
+    const auto refuse = [&](bool arrays) {
         throw Error(ErrorCode::BadUsage,
                     fmt::format("Closure-converted function called with different {} arguments to the example arguments "
                                 "provided:\n\nCalled with: {}\n\nClosure-converted with: {}",
-                                kind, tree_pformat(tree, call.leaves, {}), tree_pformat(c.tree, c.leaves, {})));
+                                arrays ? "dynamic" : "static", half_of(tree, call.leaves, arrays), half_of(c.tree, c.leaves, arrays)));
     };
     Avals ours = avals_of(call.leaves), example = avals_of(c.leaves);
     for (AvalRef& a : ours) a = strong(a);
     for (AvalRef& a : example) a = strong(a);
-    if (ours != example) refuse("dynamic");
-    if (!(tree == c.tree)) refuse("static");
+    if (ours != example) refuse(true);
+    if (!(tree == c.tree)) refuse(false);
     return detail::call(c.traced.open(), with_consts(c.traced, call.leaves), call.where);
 }
 
@@ -217,7 +225,8 @@ using Kind = TreeWriter::Kind;
 /// Lays a tree out: on one line where that fits, else its children on one between the brackets' lines, else each child on its own.
 class Layout {
 public:
-    Layout(const std::vector<Array>& leaves, const PrintOptions& options) : leaves_(leaves), options_(options) {}
+    Layout(std::vector<std::string> leaves, std::size_t width, bool shows_fixed = true)
+        : leaves_(std::move(leaves)), width_(width), shows_fixed_(shows_fixed) {}
 
     std::string text(const TreeNode& n, std::size_t indent, std::size_t used) {
         const std::size_t first = at_;
@@ -271,7 +280,7 @@ private:
         flat(n, column, out, bracketed);
         return out;
     }
-    bool fits(std::size_t used) const { return used + letters_ <= options_.width; }
+    bool fits(std::size_t used) const { return used + letters_ <= width_; }
     void add(const std::string& text, std::size_t column, std::string& out) {
         letters_ += text.size();
         const std::size_t line = out.rfind('\n');
@@ -282,9 +291,9 @@ private:
         }
     }
     void flat(const TreeNode& n, std::size_t column, std::string& out, bool bracketed = true) {
-        if (n.kind == Kind::leaf) return add(leaf(leaves_[at_++]), column, out);
+        if (n.kind == Kind::leaf) return add(leaves_[at_++], column, out);
         if (n.kind == Kind::none) return add("None", column, out);
-        if (n.kind == Kind::fixed) return add(n.type, column, out);
+        if (n.kind == Kind::fixed) return add(shows_fixed_ ? n.type : "None", column, out);
         if (n.kind == Kind::custom && n.children.size() == 1 && n.keys[0].text.empty()) return flat(*n.children[0], column, out);
         const auto [open, close] = brackets(n);
         if (bracketed) add(open, column, out);
@@ -294,21 +303,38 @@ private:
         }
         if (bracketed) add(close, column, out);
     }
-    /// Equinox tells weak types, and writes what has only a shape as JAX does.
-    std::string leaf(const Array& a) const {
-        const bool typed_only = a.node()->trace == Node::kAbstract;
-        if (typed_only || (!options_.short_arrays && !a.is_tracer())) return a.repr();
-        return (a.weak_type() ? "weak_" : "") + to_text(a.node()->aval);
-    }
-    const std::vector<Array>& leaves_;
-    const PrintOptions& options_;
+    std::vector<std::string> leaves_;
+    std::size_t width_;
+    bool shows_fixed_;                  ///< values that are no arrays; else None
     std::size_t at_ = 0, letters_ = 0;  ///< `letters_`: of what was laid out last, without what aligns its lines
 };
+
+/// Equinox tells weak types, and writes what has only a shape as JAX does.
+std::string leaf_text(const Array& a, const PrintOptions& options) {
+    const bool typed_only = a.node()->trace == Node::kAbstract;
+    if (typed_only || (!options.short_arrays && !a.is_tracer())) return a.repr();
+    return (a.weak_type() ? "weak_" : "") + to_text(a.node()->aval);
+}
+std::vector<std::string> leaf_texts(const std::vector<Array>& leaves, const PrintOptions& options) {
+    std::vector<std::string> out;
+    for (const Array& a : leaves) out.push_back(leaf_text(a, options));
+    return out;
+}
+std::string half_of(const PyTreeDef& tree, const std::vector<Array>& leaves, bool arrays) {
+    const PrintOptions o;
+    return Layout(arrays ? leaf_texts(leaves, o) : std::vector<std::string>(leaves.size(), "None"), o.width, !arrays)
+        .text(*tree.node(), 0, 0);
+}
 
 }  // namespace
 
 std::string tree_pformat(const PyTreeDef& tree, const std::vector<Array>& leaves, const PrintOptions& options) {
-    return Layout(leaves, options).text(*tree.node(), 0, 0);
+    return Layout(leaf_texts(leaves, options), options.width).text(*tree.node(), 0, 0);
+}
+std::string types_text(const PyTreeDef& tree, const Avals& types) {
+    std::vector<std::string> texts;
+    for (const AvalRef a : types) texts.push_back(to_text(strong(a)));
+    return Layout(std::move(texts), PrintOptions().width).text(*tree.node(), 0, 0);
 }
 void print_line(const std::string& text) {
     std::printf("%s\n", text.c_str());

@@ -16,6 +16,7 @@
 namespace jaxscope::jax {
 
 std::ostream& operator<<(std::ostream& out, const PartitionSpec& p) { return out << p.str(); }
+PartitionSpec::PartitionSpec(const std::vector<std::int64_t>& parts) : parts_(parts) {}
 std::string PartitionSpec::str() const { return sharding::to_text(sharding::Parts(parts())); }
 
 namespace detail {

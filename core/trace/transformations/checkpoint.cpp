@@ -207,7 +207,7 @@ Called checkpoint(Call& call, Kept& kept) {
             if (!fixed[i]) in.push_back(call.leaves[i]);
         // Its equations are run one by one: an inner jit takes what it is given.
         std::optional<DonatedArrays> donated;
-        if (!Trace::current()) donated.emplace(*p.jaxpr.jaxpr, in);
+        if (!Trace::current()) donated.emplace(*p.jaxpr.jaxpr, in, call.where);
         Called r;
         r.leaves = bind_primitive(kRemat, in, make_params(p), call.where);
         r.prototype = e->prototype;

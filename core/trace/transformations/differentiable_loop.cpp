@@ -60,6 +60,24 @@ struct Loop {
     }
 };
 
+/// Throws Equinox's error: both as trees, line by line.
+void check_carry(const PyTreeDef& in_tree, const Avals& in, const PyTreeDef& out_tree, const Avals& out) {
+    if (in_tree == out_tree &&
+        std::equal(in.begin(), in.end(), out.begin(), out.end(), [](AvalRef a, AvalRef b) { return strong(a) == strong(b); }))
+        return;
+    const std::string given = types_text(in_tree, in), got = types_text(out_tree, out);
+    std::string text = "`body_fun` must have the same input and output structure. Difference is:";
+    for (std::size_t i = 0, j = 0; i < given.size() || j < got.size();) {
+        const std::size_t end = std::min(given.find('\n', i), given.size()), other_end = std::min(got.find('\n', j), got.size());
+        const std::string line = given.substr(std::min(i, end), end - std::min(i, end));
+        const std::string other = got.substr(std::min(j, other_end), other_end - std::min(j, other_end));
+        text += line == other ? "\n  " + line : "\n- " + line + "\n+ " + other;
+        i = end + 1, j = other_end + 1;
+    }
+    throw Error(ErrorCode::TypeMismatch, text)
+        .advise("the body gives back what it takes: x.astype(...) and x.reshape(...) change a type back");
+}
+
 Loop loop_of(Call& condition, Call& body, const Leaves& init, const eqxi::LoopOptions& o) {
     const Avals types = avals_of(init);
     TracedCall c = trace_call(condition, types, "while_loop", kUnnamed), b = trace_call(body, types, "while_loop", kUnnamed);
@@ -67,8 +85,7 @@ Loop loop_of(Call& condition, Call& body, const Leaves& init, const eqxi::LoopOp
     if (test.size() != 1 || test[0]->dtype != DType::Bool || test[0]->rank() != 0)
         throw Error(ErrorCode::TypeMismatch, "cond_fun must return a boolean scalar");
     const PyTreeDef tree = make_tree(body.arguments()).children()[0];
-    check_carry_tree("while_loop body", tree, b.out_tree);
-    check_carry_types("while_loop body", types, out, tree.paths());
+    check_carry(tree, types, b.out_tree, out);
     return {c.traced.open(), b.traced.open(), c.traced.consts, b.traced.consts, o.max_steps, body.where};
 }
 

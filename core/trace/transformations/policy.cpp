@@ -53,7 +53,7 @@ std::string verdict_text(const Verdict& v) {
         case Verdict::Kind::offload:
             break;
     }
-    return "Offloadable(src='" + v.src + "', dst='" + v.dst + "')";
+    return std::string("Offloadable(src='") + v.src + "', dst='" + v.dst + "')";
 }
 
 }  // namespace
@@ -93,7 +93,7 @@ Application::Application(const void* asked, const char* name, std::vector<Array>
 
 Verdict Offloadable(const std::string& src, const std::string& dst) {
     Verdict v(Verdict::Kind::offload);
-    v.src = src, v.dst = dst;
+    v.src = Sym(src).c_str(), v.dst = Sym(dst).c_str();
     return v;
 }
 

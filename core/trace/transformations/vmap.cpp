@@ -215,6 +215,11 @@ std::vector<Array> filter_vmap(Call& call, const VmapOptions& options) {
             throw Error(ErrorCode::BadUsage, "keyword arguments cannot be used with functions wrapped with `filter_vmap`");
         VmapOptions one_each = options;
         if (options.in_axes.kind == Axis::Kind::dict) one_each.in_axes = axes_by_name(options, call.keywords.size());
+        leaves_of(call);
+        const std::vector<Axis> axes = axes_of_arguments(call, one_each.in_axes);
+        if (options.axis_size == 0 && !axes.empty() && std::none_of(axes.begin(), axes.end(), [](const Axis& a) { return a.mapped; }))
+            throw Error(ErrorCode::BadUsage,
+                        "Cannot resolve batch dimension. Non-`None` `out_axes` requires either `in_axes` or `axis_size` to be not `None`.");
         return vmap(call, one_each);
     });
 }
