@@ -156,7 +156,7 @@ Values starts_of(Builder& b, const Values& v, const Arrays& given, const Dims& s
 }
 std::vector<Operand> with_starts(std::initializer_list<Operand> first, const Arrays& starts) {
     std::vector<Operand> in(first);
-    const Where& at = in.front().where;
+    const Where at = in.front().where;  // the operand moves when the list grows
     for (const Array& s : starts) in.emplace_back(s, at.file, at.line, at.function);
     return in;
 }
