@@ -72,8 +72,8 @@ TEST(Threads, NoHandlerRunsOnAThreadThatComputes) {
         } while (taken <= 20 && std::chrono::steady_clock::now() < end);
     }
     EXPECT_GT(taken, 20);
-    // This thread takes signals again as soon as a run is over: one may come before the counter is read.
-    EXPECT_LE(on_computing, 1);
+    // This thread takes signals until a run begins and as soon as it is over: a few may come there. Within the runs it would be dozens.
+    EXPECT_LE(on_computing, 5);
 }
 
 TEST(Threads, HandlersFindTheirOwnStackAfterwards) {
