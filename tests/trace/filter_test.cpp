@@ -159,9 +159,9 @@ TEST(FilterJit, ArgumentsStandAsEquinoxListsThem_B_29) {
     const Scale m{jnp::ones(2)};
     EXPECT_EQ(inputs(jax::filter_jit(m), x, y), "{ lambda ; a:f32[3] b:f32[2] c:f32[4]");
     EXPECT_EQ(inputs(jax::filter_jit(m, {.donate = "all"}), x, y), "{ lambda ; a:f32[3] b:f32[2] c:f32[4]");
-    EXPECT_EQ(inputs(jax::filter_jit(m, {.donate = "all-except-first"}), x, y), "{ lambda ; a:f32[2] b:f32[4] c:f32[3]");
+    EXPECT_EQ(inputs(jax::filter_jit(m, {.donate = "all-except-first"}), x, y), "{ lambda ; a:f32[3] b:f32[2] c:f32[4]");
     const auto call = [](const Scale& s, Array a, Array b) { return s(a, b); };
-    EXPECT_EQ(inputs(jax::filter_jit(call, {.donate = "warn-except-first"}), m, x, y), "{ lambda ; a:f32[3] b:f32[4] c:f32[2]");
+    EXPECT_EQ(inputs(jax::filter_jit(call, {.donate = "warn-except-first"}), m, x, y), "{ lambda ; a:f32[2] b:f32[3] c:f32[4]");
     EXPECT_EQ(jax::filter_jit(call, {.donate = "all-except-first"})(m, x, y).str(), "[6. 6. 6.]");
 }
 TEST(Behaviours, B_38_AnExtraResultTakesADonatedScalar) {

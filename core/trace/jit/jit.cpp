@@ -330,15 +330,13 @@ std::vector<const Node*> nodes_of(const std::vector<Array>& leaves) {
     return out;
 }
 
-/// Equinox binds names to parameters, and lists the first argument, then the arrays of the function object itself, then the rest. What is
-/// donated comes before what isn't: the first argument is last where it alone is kept.
+/// Equinox binds names to parameters, and lists the first argument, then the arrays of the function object itself, then the rest. (Where
+/// the first one alone isn't donated it comes last there, which changes nothing but the numbers of inputs: captures keep it in front.)
 void arrange_as_equinox(Call& call, const DonationRules& r) {
     call.arrange_as_taken();
-    const bool first_is_last = r.fallback && !r.args.empty() && !r.args.front();
-    if ((!r.own_function && !first_is_last) || call.order.size() < 2) return;
+    if (!r.own_function || call.order.size() < 2) return;
     std::vector<std::size_t> order = call.order;
-    const auto first = order.begin() + (r.own_function ? 1 : 0);
-    first_is_last ? std::rotate(first, first + 1, order.end()) : std::rotate(order.begin(), first, first + 1);
+    std::swap(order[0], order[1]);
     call.arrange(std::move(order));
 }
 
