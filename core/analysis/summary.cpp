@@ -141,9 +141,7 @@ void add_unsupported(const Jaxpr& root, bool over_devices, ProgramSummary& s) {
                 if (in_branch) std::replace(stops.by.begin(), stops.by.end(), std::string(kStopsRun), std::string(kStopsRunIfEntered));
                 UnsupportedRow row{e.prim->name.c_str(), 0, e.source->summary().str(), e.source.loc(), std::move(stops.by)};
                 // A primitive that only lacks a derivative because JAX gives it none is supported as well as it can be.
-                const bool refused_by_jax = !e.prim->opaque && !stops.refused &&
-                                            std::none_of(row.stops.begin(), row.stops.end(),
-                                                         [](const std::string& by) { return by == kStopsRun || by == kStopsRunIfEntered; });
+                const bool refused_by_jax = !e.prim->opaque && !stops.refused && !row.may_stop_a_run();
                 if (row.stops.empty() || refused_by_jax) continue;
                 const auto [like, other] = row_like.try_emplace({e.prim, row.stops}, s.unsupported.size());
                 it->second = like->second;

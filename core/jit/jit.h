@@ -225,7 +225,7 @@ MemoryPlan plan_only(const JaxprPtr& program, const Aliases& aliases = {}, const
 std::optional<std::string> why_it_cannot_run(const Op& op, const JitOptions& options = {});
 
 /// Does on a thread of its own what the first compilation of a process waits for: LLVM's start and the pages of its library. For a
-/// program that has something to read meanwhile; runs wait for the end of it. Only the first of a process does anything.
+/// program that has something to read meanwhile; whoever has compiled waits for the end of it. Only the first of a process does anything.
 class Preparation {
 public:
     Preparation();

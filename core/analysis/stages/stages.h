@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "analysis/dumps/equations_in_xla.h"
@@ -44,6 +46,8 @@ struct UnsupportedRow {
     std::string source;
     SourceLoc loc;
     std::vector<std::string> stops;  ///< "grad", "vmap", kStopsRun or kStopsRunIfEntered
+    bool stopped_by(std::string_view what) const { return std::find(stops.begin(), stops.end(), what) != stops.end(); }
+    bool may_stop_a_run() const { return stopped_by(kStopsRun) || stopped_by(kStopsRunIfEntered); }
 };
 /// Equations that carry more than parameters: JAX's `compute_on`, `set_mesh`, `set_xla_metadata`, `threefry_partitionable`.
 struct ContextRow {

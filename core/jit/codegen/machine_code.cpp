@@ -92,19 +92,19 @@ struct IdleMachines {
 
 TargetMachineLease::TargetMachineLease() {
     IdleMachines& idle = IdleMachines::get();
-    const std::lock_guard lock(idle.mutex);
-    if (idle.all.empty()) return;
-    machine_ = std::move(idle.all.back());
-    idle.all.pop_back();
+    {
+        const std::lock_guard lock(idle.mutex);
+        if (!idle.all.empty()) {
+            machine_ = std::move(idle.all.back());
+            idle.all.pop_back();
+        }
+    }
+    if (!machine_) machine_ = new_target_machine();
 }
 TargetMachineLease::~TargetMachineLease() {
     IdleMachines& idle = IdleMachines::get();
     const std::lock_guard lock(idle.mutex);
     idle.all.push_back(std::move(machine_));
-}
-llvm::LLVMTargetMachine& TargetMachineLease::operator*() {
-    if (!machine_) machine_ = new_target_machine();
-    return *machine_;
 }
 
 namespace {

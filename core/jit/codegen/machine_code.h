@@ -28,7 +28,7 @@ public:
     ~TargetMachineLease();
     TargetMachineLease(const TargetMachineLease&) = delete;
     TargetMachineLease& operator=(const TargetMachineLease&) = delete;
-    llvm::LLVMTargetMachine& operator*();
+    llvm::LLVMTargetMachine& operator*() const { return *machine_; }
 
 private:
     std::unique_ptr<llvm::LLVMTargetMachine> machine_;

@@ -351,13 +351,11 @@ private:
         }
     }
     static std::string unsupported_remedy(const UnsupportedRow& r) {
-        const auto stops = [&](const char* what) { return std::find(r.stops.begin(), r.stops.end(), what) != r.stops.end(); };
-        if (stops("grad"))
+        if (r.stopped_by("grad"))
             return "give the function around it a jax.custom_vjp, or keep it out of what is differentiated (jax.lax.stop_gradient of what "
                    "goes in)";
-        return stops(kStopsRun) || stops(kStopsRunIfEntered)
-                   ? "compute it otherwise, or check this program without --no-unsupported"
-                   : "give the function around it a rule of its own (jax.custom_batching.custom_vmap), or don't map it";
+        return r.may_stop_a_run() ? "compute it otherwise, or check this program without --no-unsupported"
+                                  : "give the function around it a rule of its own (jax.custom_batching.custom_vmap), or don't map it";
     }
     using FigureOf = std::optional<std::int64_t> PolicyRow::*;
     /// Of all differentiations the one whose policies come first within the limit.

@@ -7,6 +7,7 @@
 
 #include "ir/types/element.h"
 #include "jit/kernels/axes/along_axis.h"
+#include "jit/kernels/axes/axis_shape.h"
 #include "jit/kernels/axes/packed_sort.h"
 #include "jit/kernels/library.h"
 #include "jit/kernels/threads/parallel.h"
@@ -14,15 +15,6 @@
 namespace jaxscope::exec {
 
 namespace {
-
-/// An array as [outer, length, inner] around one axis.
-struct AxisShape {
-    std::int64_t outer = 1, length = 1, inner = 1;
-    AxisShape(const Dims& shape, int axis) {
-        for (int d = 0; d < static_cast<int>(shape.size()); ++d)
-            (d < axis ? outer : d == axis ? length : inner) *= shape[static_cast<std::size_t>(d)];
-    }
-};
 
 Element element_at(DType d, const void* base, std::int64_t i) {
     return load_element(d, static_cast<const std::byte*>(base) + i * byte_size(d));
@@ -63,7 +55,7 @@ public:
     SortCall(const Op& op, const SortKernel& spec) : op_(op), spec_(spec), shape_(op.in[0]->shape, spec.dimension) {}
     void run(void* const* in, void* const* out, void*) const override {
         const double work = 20.0 * static_cast<double>(op_.in[0]->size());
-        parallel_for(threads, shape_.outer * shape_.inner, work, [&](std::int64_t begin, std::int64_t end) {
+        parallel_for(threads, shape_.lines(), work, [&](std::int64_t begin, std::int64_t end) {
             std::vector<std::int64_t> order(static_cast<std::size_t>(shape_.length));
             std::vector<std::vector<Element>> keys(static_cast<std::size_t>(spec_.num_keys));
             for (std::int64_t line = begin; line < end; ++line) sort_line(in, out, line, order, keys);
@@ -73,7 +65,7 @@ public:
 private:
     void sort_line(void* const* in, void* const* out, std::int64_t line, std::vector<std::int64_t>& order,
                    std::vector<std::vector<Element>>& keys) const {
-        const std::int64_t first = line / shape_.inner * shape_.length * shape_.inner + line % shape_.inner;
+        const std::int64_t first = shape_.first(line);
         for (std::size_t k = 0; k < keys.size(); ++k) {
             keys[k].clear();
             for (std::int64_t i = 0; i < shape_.length; ++i)
@@ -176,19 +168,18 @@ public:
         const DType d = op_.in[0]->dtype;
         if (shape_.length == 0) return;
         if (typed_ && with_axis_type(d, [&](auto t) { typed<decltype(t)>(in, out); })) return;
-        parallel_for(threads, shape_.outer * shape_.inner, 8.0 * static_cast<double>(op_.in[0]->size()),
-                     [&](std::int64_t begin, std::int64_t end) {
-                         for (std::int64_t line = begin; line < end; ++line) {
-                             const std::int64_t first = line / shape_.inner * shape_.length * shape_.inner + line % shape_.inner;
-                             Element sum{};
-                             for (std::int64_t i = 0; i < shape_.length; ++i) {
-                                 const std::int64_t at = first + (spec_.reverse ? shape_.length - 1 - i : i) * shape_.inner;
-                                 const Element e = element_at(d, in[0], at);
-                                 sum = i ? combine(spec_, d, sum, e) : e;
-                                 put_element(d, out[0], at, sum);
-                             }
-                         }
-                     });
+        parallel_for(threads, shape_.lines(), 8.0 * static_cast<double>(op_.in[0]->size()), [&](std::int64_t begin, std::int64_t end) {
+            for (std::int64_t line = begin; line < end; ++line) {
+                const std::int64_t first = shape_.first(line);
+                Element sum{};
+                for (std::int64_t i = 0; i < shape_.length; ++i) {
+                    const std::int64_t at = first + (spec_.reverse ? shape_.length - 1 - i : i) * shape_.inner;
+                    const Element e = element_at(d, in[0], at);
+                    sum = i ? combine(spec_, d, sum, e) : e;
+                    put_element(d, out[0], at, sum);
+                }
+            }
+        });
     }
 
 private:
@@ -217,13 +208,12 @@ public:
         const DType d = op_.in[0]->dtype;
         const bool short_enough = shape_.length < std::numeric_limits<std::int32_t>::max();
         if (short_enough && with_axis_type(d, [&](auto t) { typed<decltype(t)>(in, out); })) return;
-        parallel_for(threads, shape_.outer * shape_.inner, static_cast<double>(op_.in[0]->size()),
-                     [&](std::int64_t begin, std::int64_t end) {
-                         for (std::int64_t line = begin; line < end; ++line) {
-                             const std::int64_t first = line / shape_.inner * shape_.length * shape_.inner + line % shape_.inner;
-                             put(out, line, position(in[0], first));
-                         }
-                     });
+        parallel_for(threads, shape_.lines(), static_cast<double>(op_.in[0]->size()), [&](std::int64_t begin, std::int64_t end) {
+            for (std::int64_t line = begin; line < end; ++line) {
+                const std::int64_t first = shape_.first(line);
+                put(out, line, position(in[0], first));
+            }
+        });
     }
 
 private:

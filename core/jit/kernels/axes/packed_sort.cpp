@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/checked.h"
+#include "jit/kernels/axes/axis_shape.h"
 #include "jit/kernels/threads/parallel.h"
 
 // Sorting by keys of the machine's types: the key's bits, turned so that they order as unsigned numbers, with the position of the element.
@@ -94,27 +95,16 @@ std::uint64_t* radix_sort(std::uint64_t* from, std::uint64_t* spare, std::int64_
     return from;
 }
 
-/// What the loops below go over: lines of `length` elements, `inner` apart.
-struct Lines {
-    std::int64_t outer = 1, length = 1, inner = 1;
-    Lines(const Dims& shape, int axis) {
-        for (int d = 0; d < static_cast<int>(shape.size()); ++d)
-            (d < axis ? outer : d == axis ? length : inner) *= shape[static_cast<std::size_t>(d)];
-    }
-    std::int64_t count() const { return outer * inner; }
-    std::int64_t first(std::int64_t line) const { return line / inner * length * inner + line % inner; }
-};
-
 /// Operands of `widths` bytes an element: element from(i) of the line that begins at `first` goes to place i.
 template <class From>
-void gather(const std::vector<std::int64_t>& widths, void* const* in, void* const* out, const Lines& lines, std::int64_t first,
+void gather(const std::vector<std::int64_t>& widths, void* const* in, void* const* out, const AxisShape& shape, std::int64_t first,
             const From& from) {
     for (std::size_t o = 0; o < widths.size(); ++o) {
         const auto move = [&](auto type) {
             using T = decltype(type);
             const T* source = static_cast<const T*>(in[o]) + first;
             T* target = static_cast<T*>(out[o]) + first;
-            for (std::int64_t i = 0; i < lines.length; ++i) target[i * lines.inner] = source[from(i) * lines.inner];
+            for (std::int64_t i = 0; i < shape.length; ++i) target[i * shape.inner] = source[from(i) * shape.inner];
         };
         switch (widths[o]) {
             case 1:
@@ -146,26 +136,26 @@ std::uint64_t* sort_words(std::uint64_t* words, std::int64_t n, int key_bits) {
 /// Sorts line by line, each thread in scratch memory of its own.
 class SortOfLines : public LibraryCall {
 public:
-    SortOfLines(const Op& op, int axis, std::int64_t bytes_of_element) : lines_(op.in[0]->shape, axis), each_(bytes_of_element) {
+    SortOfLines(const Op& op, int axis, std::int64_t bytes_of_element) : shape_(op.in[0]->shape, axis), each_(bytes_of_element) {
         for (const AvalRef a : op.in) widths_.push_back(byte_size(a->dtype));
     }
     std::int64_t scratch_bytes() const override { return checked_mul(each_thread(), workers()); }
     void run(void* const* in, void* const* out, void* scratch) const override {
-        const double work = 20.0 * static_cast<double>(lines_.count() * lines_.length);
-        parallel_shares(work < kParallelWork ? 1 : workers(), lines_.count(), 1, [&](int thread, std::int64_t begin, std::int64_t end) {
+        const double work = 20.0 * static_cast<double>(shape_.lines() * shape_.length);
+        parallel_shares(work < kParallelWork ? 1 : workers(), shape_.lines(), 1, [&](int thread, std::int64_t begin, std::int64_t end) {
             char* own = static_cast<char*>(scratch) + thread * each_thread();
-            for (std::int64_t line = begin; line < end; ++line) sort_line(in, out, lines_.first(line), own);
+            for (std::int64_t line = begin; line < end; ++line) sort_line(in, out, shape_.first(line), own);
         });
     }
 
 protected:
     virtual void sort_line(void* const* in, void* const* out, std::int64_t first, char* scratch) const = 0;
-    Lines lines_;
+    AxisShape shape_;
     std::vector<std::int64_t> widths_;
 
 private:
-    int workers() const { return static_cast<int>(std::clamp<std::int64_t>(lines_.count(), 1, threads)); }
-    std::int64_t each_thread() const { return checked_align(checked_mul(lines_.length, each_), 64); }
+    int workers() const { return static_cast<int>(std::clamp<std::int64_t>(shape_.lines(), 1, threads)); }
+    std::int64_t each_thread() const { return checked_align(checked_mul(shape_.length, each_), 64); }
     std::int64_t each_;
 };
 
@@ -177,19 +167,19 @@ public:
 private:
     void sort_line(void* const* in, void* const* out, std::int64_t first, char* scratch) const override {
         const Bits* keys = static_cast<const Bits*>(in[0]) + first;
-        const std::int64_t n = lines_.length;
+        const std::int64_t n = shape_.length;
         if constexpr (sizeof(Bits) <= 4) {
             auto* packed = reinterpret_cast<std::uint64_t*>(scratch);
             for (std::int64_t i = 0; i < n; ++i)
-                packed[i] = static_cast<std::uint64_t>(order_.key(keys[i * lines_.inner])) << 32 | static_cast<std::uint64_t>(i);
+                packed[i] = static_cast<std::uint64_t>(order_.key(keys[i * shape_.inner])) << 32 | static_cast<std::uint64_t>(i);
             packed = sort_words(packed, n, std::numeric_limits<Bits>::digits);
-            gather(widths_, in, out, lines_, first,
+            gather(widths_, in, out, shape_, first,
                    [packed](std::int64_t i) { return static_cast<std::int64_t>(packed[i] & 0xffffffffu); });
         } else {
             auto* packed = reinterpret_cast<Wide*>(scratch);
-            for (std::int64_t i = 0; i < n; ++i) packed[i] = {order_.key(keys[i * lines_.inner]), static_cast<std::uint64_t>(i)};
+            for (std::int64_t i = 0; i < n; ++i) packed[i] = {order_.key(keys[i * shape_.inner]), static_cast<std::uint64_t>(i)};
             std::sort(packed, packed + n);
-            gather(widths_, in, out, lines_, first, [packed](std::int64_t i) { return static_cast<std::int64_t>(packed[i].position); });
+            gather(widths_, in, out, shape_, first, [packed](std::int64_t i) { return static_cast<std::int64_t>(packed[i].position); });
         }
     }
     Order<Bits> order_;
@@ -202,7 +192,7 @@ public:
 
 private:
     void sort_line(void* const* in, void* const* out, std::int64_t first, char* scratch) const override {
-        const std::int64_t n = lines_.length;
+        const std::int64_t n = shape_.length;
         auto* places = reinterpret_cast<std::uint32_t*>(scratch + 16 * n);
         auto* next = places + n;
         for (std::int64_t i = 0; i < n; ++i) places[i] = static_cast<std::uint32_t>(i);
@@ -210,14 +200,14 @@ private:
             std::visit([&](const auto& order) { sort_by(order, in[k], first, scratch, places, next); }, orders_[k]);
             std::swap(places, next);
         }
-        gather(widths_, in, out, lines_, first, [places](std::int64_t i) { return static_cast<std::int64_t>(places[i]); });
+        gather(widths_, in, out, shape_, first, [places](std::int64_t i) { return static_cast<std::int64_t>(places[i]); });
     }
     template <class Bits>
     void sort_by(const Order<Bits>& order, const void* key, std::int64_t first, char* scratch, const std::uint32_t* places,
                  std::uint32_t* next) const {
         const Bits* keys = static_cast<const Bits*>(key) + first;
-        const std::int64_t n = lines_.length;
-        const auto key_at = [&](std::int64_t i) { return order.key(keys[std::int64_t{places[i]} * lines_.inner]); };
+        const std::int64_t n = shape_.length;
+        const auto key_at = [&](std::int64_t i) { return order.key(keys[std::int64_t{places[i]} * shape_.inner]); };
         if constexpr (sizeof(Bits) <= 4) {
             auto* words = reinterpret_cast<std::uint64_t*>(scratch);
             for (std::int64_t i = 0; i < n; ++i) words[i] = static_cast<std::uint64_t>(key_at(i)) << 32 | static_cast<std::uint64_t>(i);
