@@ -102,7 +102,7 @@ def test_scatters_of_every_type(cli, tmp_path, threads, dtype):
             i, j = to[some][few], other[some][few]
             n = i.shape[0]
             out += [put(flat, i, u[:n]), put(flat, i, u[:n], "clip"), put(square, (i, j), u[:n]), put(square, (i, j), u[:n], "clip")]
-            out += [put(square[:, :7], i, rows[:n]), put(long, i[:many // 6], wide[:min(n, many // 6)])]
+            out += [put(square[:, :w], i, rows[:n, :w]) for w in (2, 3, 4, 7)] + [put(long, i[:many // 6], wide[:min(n, many // 6)])]
             ordered = jnp.sort(at, -1) if kind != "set" else jnp.broadcast_to(jnp.arange(400), at.shape)
             few = 400 if kind != "multiply" or whole else 9
             both = jax.vmap(jax.vmap(put))

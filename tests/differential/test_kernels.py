@@ -334,6 +334,23 @@ def test_rows_of_a_few_columns(cli, tmp_path, threads):
 
 
 @pytest.mark.parametrize("threads", [1, 3])
+def test_rows_of_a_few_columns_beside_numbers_of_their_rows(cli, tmp_path, threads):
+    """A row a vector where nothing is added up along it: also with parts that stand elsewhere, and with what no mask goes over."""
+    R.seed(21)
+
+    def f(*xs):
+        out = []
+        for x in xs:
+            row, col = x[:, 0], x[0]
+            y = x * row[:, None] + col
+            out += [y, jnp.where(y > 0, x, y[:, ::-1]), jnp.pad(y[:, 1:], ((0, 0), (0, 1))), jnp.roll(y, 3, 1), jnp.concatenate([x[1:], x[:1]]) + row[:, None]]
+            out.append(jnp.exp(-jnp.abs(x)) * row[:, None] + col if x.dtype == jnp.float32 else x % (row[:, None] ** 2 + 1) // 3)
+            out += [(y * y).sum(1), y.max(1)]
+        return out
+    same(cli, tmp_path, f, [array(t, rows, cols) for cols in (4, 8, 12, 16, 17, 20) for t, rows in ((jnp.float32, 1037), (jnp.int32, 501), (jnp.float32, 8192))], threads)
+
+
+@pytest.mark.parametrize("threads", [1, 3])
 def test_rows_of_a_few_narrow_columns(cli, tmp_path, threads):
     """What is smaller than four bytes is read and written by words of them where a row is made of such: also out of order, from rows
     beside, and where neither a row nor the array is a whole number of words."""

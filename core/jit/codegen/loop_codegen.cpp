@@ -11,6 +11,7 @@
 #include "jit/codegen/loop_hints.h"
 #include "jit/codegen/loop_pieces.h"
 #include "jit/codegen/reduction_codegen.h"
+#include "jit/codegen/row_form.h"
 
 namespace jaxscope::exec {
 
@@ -21,14 +22,15 @@ using llvm::Value;
 
 class LoopGenerator {
 public:
-    LoopGenerator(llvm::Module& module, const Kernel& kernel, const std::string& name, bool masks)
+    LoopGenerator(llvm::Module& module, const Kernel& kernel, const std::string& name, bool masks, RowForm rows)
         : context_(module.getContext()),
           k_(kernel),
           b_(context_),
           code_(b_, kernel),
           ops_(code_.ops()),
           sums_(code_, kernel),
-          masks_(masks) {
+          masks_(masks),
+          row_form_(rows) {
         llvm::Type* i8p = b_.getInt8PtrTy();
         auto* type = llvm::FunctionType::get(b_.getVoidTy(), {i8p->getPointerTo(), b_.getInt64Ty(), b_.getInt64Ty(), i8p}, false);
         f_ = llvm::Function::Create(type, llvm::Function::ExternalLinkage, name, module);
@@ -64,6 +66,8 @@ public:
         }
         return f_;
     }
+    /// Did a row that was to be a vector under a mask turn out to be none?
+    bool unmaskable() const { return unmaskable_; }
 
 private:
     /// A counted loop around what is emitted between open and close. `level`: whose code goes into its body.
@@ -95,7 +99,11 @@ private:
         BasicBlock* first = l.head;
         if (vectorise && last == l.head) {
             const std::vector<BasicBlock*> pieces = split_at_places(*l.head, *l.before);
-            for (BasicBlock* piece : pieces) mark_parallel(*piece, {access_group_, masks_});
+            const bool whole = l.level == Level::Column && row_form_ == RowForm::Vectors;
+            for (BasicBlock* piece : pieces) {
+                if (whole && !can_be_masked(*piece)) unmaskable_ = true;
+                mark_parallel(*piece, {access_group_, masks_, l.level == Level::Row, whole});
+            }
             first = pieces.front();
         }
         b_.SetInsertPoint(l.before);
@@ -138,7 +146,7 @@ private:
     void rows() {
         Value *begin = f_->getArg(1), *end = f_->getArg(2);
         place_spilled(0);
-        const bool unrolled = short_rows();
+        const bool unrolled = row_form_ == RowForm::WrittenOut;
         if (const std::int64_t length = unrolled ? inner_rows() : 0; length > 0) {
             // Rows in two loops, so that what depends on the outer one is read once.
             Value* l = b_.getInt64(static_cast<std::uint64_t>(length));
@@ -194,14 +202,6 @@ private:
             return shape[d - 1] >= kWorthALoop && shape[d - 1] < k_.rows ? shape[d - 1] : 0;
         }
         return 0;
-    }
-    /// Rows of a few columns: no loop over these, so that the one over rows becomes vectors. A loop over ten columns is scalar code for the
-    /// most part, six times as slow where it has an exponential.
-    bool short_rows() const {
-        constexpr std::int64_t kMostColumns = 20, kMostNodes = 320;
-        const bool large =
-            std::any_of(k_.nodes.begin(), k_.nodes.end(), [](const KernelNode& n) { return is_complex(n.op().out[0]->dtype); });
-        return k_.cols > 0 && k_.cols <= kMostColumns && k_.cols * std::ssize(k_.nodes) <= kMostNodes && !large;
     }
     static bool at_row_level(const KernelNode& n) { return n.row_level; }
 
@@ -349,7 +349,7 @@ private:
         if (k_.phases == 1 && t.cols < k_.cols)
             tile_row(number, first, behind);
         else
-            each_row(number, short_rows());
+            each_row(number, row_form_ == RowForm::WrittenOut);
         close(row, false);
         code_.set_block(Level::Outer, b_.GetInsertBlock());
         close(tasks, false);
@@ -478,6 +478,8 @@ private:
     BasicBlock* entry_;
     llvm::MDNode* access_group_;
     bool masks_;
+    RowForm row_form_;
+    bool unmaskable_ = false;
     std::vector<Value*> stores_;
     std::map<std::uint32_t, std::int64_t> scratch_;                  ///< byte offset of a node's row or sums
     std::map<std::pair<std::uint32_t, std::int64_t>, Number> kept_;  ///< of unrolled rows: a node at a column
@@ -486,7 +488,11 @@ private:
 }  // namespace
 
 llvm::Function* emit_kernel(llvm::Module& module, const Kernel& kernel, const std::string& name, bool masks) {
-    return LoopGenerator(module, kernel, name, masks).run();
+    LoopGenerator rows(module, kernel, name, masks, row_form(kernel, masks));
+    llvm::Function* f = rows.run();
+    if (!rows.unmaskable()) return f;
+    f->eraseFromParent();
+    return LoopGenerator(module, kernel, name, masks, row_form(kernel, false)).run();
 }
 
 }  // namespace jaxscope::exec

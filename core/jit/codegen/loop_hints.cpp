@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "jit/codegen/loop_hints.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <iterator>
 #include <vector>
@@ -15,17 +16,13 @@ namespace jaxscope::exec {
 namespace {
 
 /// A body whose time is that of chains of polynomials in f32 (vector_math.h): more of it than an out-of-order window overlaps by itself.
-/// Calls and divisions of whole numbers would be made one element at a time under a mask, gathers and whole numbers wait for nothing.
+/// Gathers and whole numbers wait for nothing.
 bool is_chain_of_formulas(const llvm::BasicBlock& body) {
     constexpr std::size_t kLeastSteps = 16, kShare = 8;  // measured: below that bodies overlap as they are
-    std::size_t steps = 0;
-    for (const llvm::Instruction& i : body) {
-        if (const auto* call = llvm::dyn_cast<llvm::CallInst>(&i)) {
-            if (!llvm::isa<llvm::IntrinsicInst>(call)) return false;
-            if (call->getIntrinsicID() == llvm::Intrinsic::fma && i.getType()->isFloatTy()) ++steps;
-        }
-        if (i.isIntDivRem()) return false;
-    }
+    const auto steps = static_cast<std::size_t>(std::count_if(body.begin(), body.end(), [](const llvm::Instruction& i) {
+        const auto* call = llvm::dyn_cast<llvm::IntrinsicInst>(&i);
+        return call && call->getIntrinsicID() == llvm::Intrinsic::fma && i.getType()->isFloatTy();
+    }));
     return steps >= kLeastSteps && steps * kShare >= body.size();
 }
 
@@ -52,6 +49,12 @@ std::int64_t vectors_at_once(const llvm::BasicBlock& body, bool chain) {
 
 }  // namespace
 
+bool can_be_masked(const llvm::BasicBlock& body) {
+    return std::none_of(body.begin(), body.end(), [](const llvm::Instruction& i) {
+        return i.isIntDivRem() || (llvm::isa<llvm::CallInst>(i) && !llvm::isa<llvm::IntrinsicInst>(i));
+    });
+}
+
 void mark_parallel(llvm::BasicBlock& body, const LoopFacts& facts) {
     auto& back = llvm::cast<llvm::BranchInst>(*body.getTerminator());
     const std::int64_t turns = trips(body, back);
@@ -65,12 +68,13 @@ void mark_parallel(llvm::BasicBlock& body, const LoopFacts& facts) {
     llvm::Metadata* yes = llvm::ConstantAsMetadata::get(llvm::ConstantInt::getTrue(context));
     hint("llvm.loop.vectorize.enable", yes);
     hint("llvm.loop.parallel_accesses", facts.access_group);
+    const bool maskable = facts.masks && !facts.strided && can_be_masked(body);
     const bool chain = is_chain_of_formulas(body);
     const std::int64_t vectors = vectors_at_once(body, chain);
     // Nothing is left over: told so, LLVM makes no loops for the rest, which it would drop again.
     const bool even = turns != INT64_MAX && turns % (vectors * kMostLanes) == 0;
-    if (even || (chain && facts.masks)) hint("llvm.loop.vectorize.predicate.enable", yes);
-    if (turns >= kLeastTripsOfALoop) {
+    if (even || facts.whole || (chain && maskable)) hint("llvm.loop.vectorize.predicate.enable", yes);
+    if (facts.whole || turns >= kLeastTripsOfALoop) {
         hints.push_back(llvm::MDNode::get(context, {llvm::MDString::get(context, "llvm.loop.unroll.disable")}));
         if (turns >= 2 * vectors * kLanes)
             hint("llvm.loop.interleave.count", llvm::ConstantAsMetadata::get(llvm::ConstantInt::get(llvm::Type::getInt32Ty(context),

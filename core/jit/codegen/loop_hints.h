@@ -15,7 +15,12 @@ constexpr std::int64_t kLeastTripsOfALoop = 33;
 struct LoopFacts {
     llvm::MDNode* access_group;  ///< of the kernel's memory accesses
     bool masks;                  ///< see emit_kernel
+    bool strided;                ///< turns are whole rows, whose elements are written out in the body
+    bool whole;                  ///< all turns at once, under a mask
 };
+
+/// Calls and divisions of whole numbers would be made one element at a time under a mask.
+bool can_be_masked(const llvm::BasicBlock& body);
 
 /// Tells LLVM's vectoriser what it can't see of a loop of one block: iterations touch different elements, or the same ones only to read.
 /// Loops of long chains of arithmetic (exp, tanh, log: each step waits for the one before) are made two vectors at a time, which halves

@@ -83,8 +83,9 @@ std::optional<std::vector<ValueId>> GraphRewriter::add_multiplication(const Op& 
 }
 
 std::optional<std::vector<ValueId>> GraphRewriter::add_short_sums(const Op& op, const std::vector<ValueId>& in, const DotKernel& dot) {
-    constexpr double kTerm = 0.8, kCopied = 0.5, kPays = 1.3;  // nanoseconds of one thread; how much faster it has to be
+    constexpr double kCopied = 0.5, kPays = 1.3;  // nanoseconds of one thread; how much faster it has to be
     const AvalRef out = op.out[0];
+    const double term = is_complex(out->dtype) ? 3.5 : 0.8;  // nanoseconds, too: complex numbers go one by one
     if (dot.lhs_contract.size() != 1 || out->size() == 0 || !sums_are_exact_enough(out->dtype)) return std::nullopt;
     if (op.in[0]->dtype != out->dtype || op.in[1]->dtype != out->dtype) return std::nullopt;
     const std::int64_t length = op.in[0]->shape[static_cast<std::size_t>(dot.lhs_contract[0])];
@@ -98,7 +99,7 @@ std::optional<std::vector<ValueId>> GraphRewriter::add_short_sums(const Op& op, 
     Dims result = domain;  // the result's dimensions, as they come out
     std::erase(result, kSummed);
     const bool in_order = std::ranges::is_sorted(result);
-    const double cost = static_cast<double>(out->size()) * (kTerm * static_cast<double>(length) + (in_order ? 0 : kCopied));
+    const double cost = static_cast<double>(out->size()) * (term * static_cast<double>(length) + (in_order ? 0 : kCopied));
     if (cost * kPays > dot_plan(op, dot, {}).cost) return std::nullopt;
 
     Dims shape;

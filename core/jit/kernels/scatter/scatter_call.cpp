@@ -324,7 +324,18 @@ private:
                 if (inside) combine_row(target + offset, updates + r * width);
             }
         };
-        if (width == 1) return rows([](T* a, const T* b) { *a = combined<kKind>(*a, *b); });
+        // Of a length that the compiler knows, a row is a few instructions; a loop over two or three costs twice as much.
+        const auto rows_of = [&]<std::size_t kWidth>(std::integral_constant<std::size_t, kWidth>) {
+            rows([](T* __restrict a, const T* __restrict b) {
+                for (std::size_t i = 0; i < kWidth; ++i) a[i] = combined<kKind>(a[i], b[i]);
+            });
+        };
+        if (width == 1) return rows_of(std::integral_constant<std::size_t, 1>{});
+        if constexpr (kKind == Kind::Set || kKind == Kind::Add) {
+            if (width == 2) return rows_of(std::integral_constant<std::size_t, 2>{});
+            if (width == 3) return rows_of(std::integral_constant<std::size_t, 3>{});
+            if (width == 4) return rows_of(std::integral_constant<std::size_t, 4>{});
+        }
         rows([width](T* __restrict a, const T* __restrict b) {
             for (std::int64_t i = 0; i < width; ++i) a[i] = combined<kKind>(a[i], b[i]);
         });

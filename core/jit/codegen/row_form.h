@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstdint>
+
+#include "jit/graph/kernel.h"
+
+namespace jaxscope::exec {
+
+/// How the rows of a Row or Tiled kernel become code.
+enum class RowForm : std::uint8_t {
+    Loop,        ///< a loop over the columns, made vectors
+    WrittenOut,  ///< column after column without a loop, so that the one over rows becomes vectors
+    Vectors,     ///< a row is a vector or two, under a mask
+};
+
+/// `masks`: see emit_kernel.
+RowForm row_form(const Kernel& kernel, bool masks);
+
+}  // namespace jaxscope::exec
