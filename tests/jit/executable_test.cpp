@@ -200,7 +200,7 @@ TEST(Executable, LongChainsCompile) {
     const JaxprPtr j = b.finish({x});
     const MemoryPlan plan = plan_only(j, donated(j, {true}));
     EXPECT_LT(plan.steps.size(), 1000u);
-    EXPECT_EQ(plan.planned_peak, 128);  // the donated input, and one temporary updated in place
+    EXPECT_EQ(plan.planned_peak, 64);  // the donated input, over which all of the chain is made
 }
 
 }  // namespace

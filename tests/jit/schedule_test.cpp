@@ -53,6 +53,20 @@ TEST(Schedule, UpdatesRunBehindTheirGradients) {
     EXPECT_LE(plan.temporaries, 2 * bytes);
 }
 
+// Who can write over a value waits for its other readers, and what becomes an output stands in its memory from the beginning.
+TEST(Schedule, WritersWaitForOtherReaders) {
+    JaxprBuilder b;
+    const Value x = b.add_input(f32({1024})), once = cumsum(b, x), twice = cumsum(b, once);
+    const Value sum =
+        b.bind1(primitive("reduce_sum"), {once}, Params::make({{"axes", Attr::tuple({Attr(std::int64_t{0})})}, {"out_sharding", Attr()}}));
+    const JaxprPtr j = b.finish({twice, sum});
+    EXPECT_LE(plan_only(j, donated(j, {true})).temporaries, 64);
+    const std::vector<ArrayPtr> in{synthesise(f32({1024}), 3)};
+    const RunResult over = Executable::compile(j, donated(j, {true}))->run(in);
+    const RunResult beside = Executable::compile(j, Aliases{std::nullopt, std::nullopt}, {}, in_program_order())->run(in);
+    for (std::size_t k = 0; k < 2; ++k) EXPECT_EQ(over.outputs[k]->data, beside.outputs[k]->data);
+}
+
 TEST(Schedule, OrderDoesNotChangeValues) {
     std::vector<ArrayPtr> in;
     for (int i = 0; i < 6; ++i) in.push_back(synthesise(f32({64}), static_cast<std::uint64_t>(i)));

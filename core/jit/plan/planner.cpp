@@ -145,11 +145,13 @@ private:
     bool alias_is_free(std::size_t k, int i) const {
         const ValueId in = g_.inputs[static_cast<std::size_t>(i)], root = g_.root(g_.outputs[k]);
         if (root == in) return true;
-        if (!direct_[k]) return false;
+        return direct_[k] && is_over(in, root);
+    }
+    /// Has everybody read input `in` when `v` is made, or reads it at the places where `v` is written?
+    bool is_over(ValueId in, ValueId v) const {
         if (is_output_[in]) return false;  // passed through to another output: copied at the end
-        const int made = made_at_[root], read = last_read_[in];
-        if (read < made) return true;
-        return read == made && can_overwrite(made, in, root);
+        const int made = made_at_[v], read = last_read_[in];
+        return read < made || (read == made && can_overwrite(made, in, v));
     }
     bool can_overwrite(int made_in, ValueId in, ValueId out) const {
         const Thunk& t = c_->thunks[static_cast<std::size_t>(made_in)];
@@ -274,7 +276,9 @@ private:
             place = buffer_of_[at];
         }
         const Buffer& b = buffer(place);
-        if (b.place != Buffer::Place::Output || c_->granted[b.index] || taken_early_[place]) return kNoBuffer;
+        const bool free =
+            b.place == Buffer::Place::Output ? !c_->granted[b.index] : b.place == Buffer::Place::Input && is_over(g_.inputs[b.index], v);
+        if (!free || taken_early_[place]) return kNoBuffer;
         taken_early_[place] = true;
         return place;
     }
@@ -479,8 +483,10 @@ std::shared_ptr<Computation> plan_computation(const GraphPtr& graph, const std::
     std::vector<Step> steps = make_steps(*graph, units, options, plan_body);
     if (options.whole)  // what a loop inside of a loop reads was converted before the outer one
         for (std::size_t u = 0; u < made.scratch.size(); ++u) steps[u].scratch = checked_add(steps[u].scratch, made.scratch[u]);
-    Order program(units.size());
-    std::iota(program.begin(), program.end(), 0u);
+    const Order program = program_order(*graph, units, [&](std::uint32_t u, ValueId v) {
+        const auto read = std::ranges::find(steps[u].reads, v) - steps[u].reads.begin();
+        return options.schedule && steps[u].thunk.library && steps[u].thunk.library->in_place(static_cast<std::size_t>(read), 0);
+    });
     const auto planned = [&](const Order& order) {
         Planner p(graph, alias, options, made.bytes);
         p.assign(steps, order);

@@ -193,6 +193,42 @@ Order program_order(const std::vector<Unit>& units) {
 
 }  // namespace
 
+Order program_order(const Graph& g, const std::vector<Unit>& units, const std::function<bool(std::uint32_t, ValueId)>& overwrites) {
+    std::vector<std::uint32_t> maker(g.values.size(), kNoMaker);
+    std::vector<std::vector<std::uint32_t>> readers(g.values.size());
+    for (std::uint32_t u = 0; u < units.size(); ++u) {
+        for (const ValueId v : units[u].writes) maker[v] = u;
+        for (const ValueId v : units[u].reads) readers[v].push_back(u);
+    }
+    const auto can_run_before = [&](std::uint32_t reader, std::uint32_t u) {
+        return std::ranges::all_of(units[reader].after, [u](std::uint32_t b) { return b < u; }) &&
+               std::ranges::all_of(units[reader].reads, [&](ValueId v) { return maker[v] == kNoMaker || maker[v] < u; });
+    };
+    const auto made = [&](std::uint32_t u) {
+        std::int64_t bytes = 0;
+        for (const ValueId v : units[u].writes) bytes += g.bytes(v);
+        return bytes;
+    };
+    Order order;
+    std::vector<bool> placed(units.size(), false);
+    const auto place = [&](std::uint32_t u) {
+        if (!placed[u]) order.push_back(u);
+        placed[u] = true;
+    };
+    for (std::uint32_t u = 0; u < units.size(); ++u) {
+        for (const ValueId v : units[u].reads) {
+            if (placed[u] || maker[v] == kNoMaker || readers[v].back() <= u || !overwrites(u, v)) continue;
+            std::vector<std::uint32_t> later;
+            std::ranges::copy_if(readers[v], std::back_inserter(later), [&](std::uint32_t r) { return r > u && !placed[r]; });
+            const bool all = std::ranges::all_of(
+                later, [&](std::uint32_t r) { return can_run_before(r, u) && made(r) <= g.bytes(v) && !overwrites(r, v); });
+            if (all) std::ranges::for_each(later, place);
+        }
+        place(u);
+    }
+    return order;
+}
+
 std::vector<Order> low_memory_orders(const Graph& g, const std::vector<Unit>& units, const std::vector<std::optional<int>>& alias,
                                      bool whole) {
     Scheduler s(g, units, alias, whole);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -10,6 +11,10 @@ namespace jaxscope::exec {
 
 /// Which unit runs when: positions are numbers of units.
 using Order = std::vector<std::uint32_t>;
+
+/// Program order, but that a unit which can write its result over an operand (`overwrites`: unit and value) waits for the operand's other
+/// readers where these could have run before it: then nothing is copied. What they make isn't larger than the copy.
+Order program_order(const Graph& g, const std::vector<Unit>& units, const std::function<bool(std::uint32_t, ValueId)>& overwrites);
 
 /// Orders of `units` (given in program order) that may need less memory than program order. All respect `after`, and a unit that reads
 /// an input whose memory an output takes stays in front of the unit that makes this output, if it was.
