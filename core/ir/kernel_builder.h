@@ -138,6 +138,8 @@ struct CumulativeKernel {
 /// out[batch..., lhs free..., rhs free...].
 struct DotKernel {
     std::vector<int> lhs_contract, rhs_contract, lhs_batch, rhs_batch;
+    bool adds = false;  ///< to a third operand, which lies in memory as the result does
+    bool operator==(const DotKernel&) const = default;
 };
 /// Operands as lax.conv_general_dilated; specs give (batch, feature, spatial...) positions.
 struct ConvKernel {

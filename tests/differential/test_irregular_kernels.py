@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from jax import lax
 
+import jaxscope
 from test_kernels import array, same
 
 R = np.random.RandomState(23)
@@ -140,6 +141,26 @@ def test_products_whose_results_are_turned(cli, tmp_path, threads):
     """Where the transposition would leave many small products, it stays one by itself."""
     a, u, w = array(jnp.float32, 90, 70), array(jnp.float32, 70, 16, 16), array(jnp.float32, 8, 70, 12)
     same(cli, tmp_path, lambda a, u, w: (jnp.einsum("uv,vij->uji", a, u), jnp.einsum("vij,uv->jiu", u, a), jnp.einsum("uv,bvc->cub", a, w)), (a, u, w), threads)
+
+
+@pytest.mark.parametrize("dtype", [jnp.float32, jnp.complex64, jnp.int32, jnp.bfloat16], ids=lambda d: d.__name__)
+def test_products_that_are_added_to_others(cli, tmp_path, threads, dtype):
+    """Onto carries and onto each other, in the memory of these, however operands and result lie; not onto what somebody else still reads."""
+    a, b, v, xs, ys = (halves(dtype, *s) for s in ((64, 40), (40, 64), (40,), (9, 24, 70), (9, 24, 50)))
+
+    def f(a, b, v, xs, ys):
+        def step(c, xy):
+            m, n, p, q = c
+            x, y = xy
+            return (m + x.T @ y, (x.T @ y).T + n, p + x[0] @ (x.T @ y), q + q @ (y.T @ y) * 0), m[0]
+        zeros = tuple(jnp.zeros(s, dtype) for s in ((70, 50), (50, 70), (50,), (2, 50)))
+        two = a @ b
+        return jax.lax.scan(step, zeros, (xs, ys)), two + b.T @ a.T, a @ v + b.T @ v, two * 2, (a @ b[:, ::-1] + b.T @ a.T[:, ::-1]) - a @ b
+    same(cli, tmp_path, f, (a, b, v, xs, ys), threads)
+    if dtype == jnp.float32:
+        jaxscope.capture(lambda a, b, v: (a @ b) + a[:, ::-1] @ b[::-1] @ jnp.ones((64, 64)), values="all")(a, b, v).save(str(tmp_path / "two.jaxscope"))
+        steps = cli.json("run", str(tmp_path / "two.jaxscope"), "--profile")["profile"]["kernels"]
+        assert not [k for k in steps if k["what"] in ("add", "add_any")]
 
 
 def test_sums_over_gathered_rows(cli, tmp_path, threads):

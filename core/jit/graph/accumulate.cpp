@@ -29,6 +29,20 @@ std::vector<std::uint32_t> count_uses(const Graph& g) {
     return uses;
 }
 
+/// A product that is computed in the type of its operands and its result.
+bool is_plain_product(const Node& n) {
+    if (n.kind != NodeKind::Library || !n.spec() || !std::holds_alternative<DotKernel>(n.spec()->kind) || n.in.size() != 2) return false;
+    const DType d = n.op().out[0]->dtype;
+    return sums_are_exact_enough(d) && n.op().in[0]->dtype == d && n.op().in[1]->dtype == d && n.op().out[0]->size() > 0;
+}
+WorkPtr adding(const Work& product) {
+    DotKernel dot = std::get<DotKernel>(product.spec->kind);
+    dot.adds = true;
+    auto out = std::make_shared<Work>(product);
+    out->spec = std::make_shared<const KernelSpec>(KernelSpec{std::move(dot)});
+    return out;
+}
+
 }  // namespace
 
 bool sums_are_exact_enough(DType d) {
@@ -55,6 +69,36 @@ void accumulate_scatters(Graph& g) {
             into.in[0] = other;
             into.out = sum.out;
             sum = std::move(into);
+            break;
+        }
+    }
+}
+
+void accumulate_products(Graph& g) {
+    const std::vector<std::uint32_t> uses = count_uses(g);
+    std::vector<bool> is_output(g.values.size(), false);
+    for (const ValueId v : g.outputs) is_output[v] = true;
+    const auto maker = [&](ValueId v) -> Node* {
+        const GraphValue& value = g.values[v];
+        return value.kind == GraphValue::Kind::Result && value.root == v && uses[v] == 1 ? &g.nodes[value.index] : nullptr;
+    };
+    // Who can be written over and is there before the product runs.
+    const auto stands_ready = [&](ValueId v, ValueId sum, const Node& product) {
+        if (g.values[v].kind == GraphValue::Kind::Input) return uses[v] == 1 && is_output[sum];
+        const Node* n = maker(v);
+        return n && n->kind == NodeKind::Library && n < &product;
+    };
+    for (Node& sum : g.nodes) {
+        if (sum.kind != NodeKind::Element || (sum.op().prim != &kAddAny && sum.op().prim != &kAdd) || sum.in.size() != 2) continue;
+        for (const std::size_t k : {std::size_t{1}, std::size_t{0}}) {
+            Node* product = maker(sum.in[k]);
+            const ValueId other = sum.in[1 - k], whole = sum.out[0];
+            if (!product || !is_plain_product(*product) || !(g.aval(other) == g.aval(whole)) || !stands_ready(other, whole, *product))
+                continue;
+            product->in.push_back(other);
+            product->work = adding(*product->work);
+            std::swap(product->out[0], sum.out[0]);  // the sum has no reader any more
+            std::swap(g.values[whole].index, g.values[sum.out[0]].index);
             break;
         }
     }

@@ -68,7 +68,11 @@ public:
         graph_.outputs = inline_jaxpr(j, consts, graph_.inputs, prefix);
         drop_dead_nodes(graph_);
         fold_transposes(graph_);
-        if (!options_.target) accumulate_scatters(graph_);  // XLA's compilers don't
+        if (!options_.target) {  // XLA's compilers don't
+            accumulate_scatters(graph_);
+            drop_dead_nodes(graph_);
+            accumulate_products(graph_);
+        }
         drop_dead_nodes(graph_);
         return std::make_shared<const Graph>(std::move(graph_));
     }

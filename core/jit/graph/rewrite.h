@@ -82,4 +82,8 @@ bool sums_are_exact_enough(DType d);
 /// one a gather. Run between two calls of drop_dead_nodes.
 void accumulate_scatters(Graph& g);
 
+/// x + a @ b becomes one product that is added to x, where x is a loop's carry or itself a product, whose memory the sum takes: a gradient
+/// that is added up turn by turn needs no array of its own and no pass of its own. Run between two calls of drop_dead_nodes.
+void accumulate_products(Graph& g);
+
 }  // namespace jaxscope::exec

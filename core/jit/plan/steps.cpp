@@ -36,10 +36,8 @@ private:
         return h;
     }
     static bool alike(const Node& a, const Node& b) {
-        const auto &x = std::get<DotKernel>(a.spec()->kind), &y = std::get<DotKernel>(b.spec()->kind);
         return a.op().prim == b.op().prim && a.op().in == b.op().in && a.op().out == b.op().out && a.op().params == b.op().params &&
-               a.layouts == b.layouts && x.lhs_contract == y.lhs_contract && x.rhs_contract == y.rhs_contract &&
-               x.lhs_batch == y.lhs_batch && x.rhs_batch == y.rhs_batch;
+               a.layouts == b.layouts && std::get<DotKernel>(a.spec()->kind) == std::get<DotKernel>(b.spec()->kind);
     }
     std::unordered_multimap<std::size_t, Made> made_;
 };

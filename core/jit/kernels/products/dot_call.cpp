@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <complex>
+#include <cstring>
 
 #include "base/checked.h"
+#include "base/error.h"
 #include "jit/kernels/products/core_product.h"
 #include "jit/kernels/products/dot_shape.h"
 #include "jit/kernels/products/relaid_product.h"
@@ -15,13 +17,16 @@ namespace {
 /// A product of operands that are computed with as they are stored.
 class DotCall final : public LibraryCall {
 public:
-    DotCall(const DotShape& shape, Arithmetic arithmetic)
-        : shape_(shape), arithmetic_(arithmetic), routine_(routine_of(shape.core, arithmetic)) {
+    DotCall(const DotShape& shape, Arithmetic arithmetic, std::int64_t added_bytes)
+        : shape_(shape), arithmetic_(arithmetic), routine_(routine_of(shape.core, arithmetic)), added_bytes_(added_bytes) {
         own_bytes_ = core_product_bytes(routine_, arithmetic, shape.core);
     }
     std::int64_t scratch_bytes() const override { return checked_mul(own_bytes_, threads); }
 
+    bool in_place(std::size_t in, std::size_t out) const override { return in == 2 && out == 0 && added_bytes_ > 0; }
+
     void run(void* const* in, void* const* out, void* scratch) const override {
+        if (added_bytes_ > 0 && in[2] != out[0]) std::memcpy(out[0], in[2], static_cast<std::size_t>(added_bytes_));
         with_number(arithmetic_, [&]<class T>(T) {
             products(static_cast<const T*>(in[0]), static_cast<const T*>(in[1]), static_cast<T*>(out[0]), static_cast<char*>(scratch));
         });
@@ -72,7 +77,7 @@ private:
         out += at.out + p.m0 * core.out_m + p.n0 * core.out_n;
         for (std::int64_t s = 0; s < shape_.sum_count(); ++s) {
             const DotLoop sum = shape_.sum_place(s);
-            core_product(routine_, core, a + sum.lhs, b + sum.rhs, out, s > 0, scratch);
+            core_product(routine_, core, a + sum.lhs, b + sum.rhs, out, s > 0 || added_bytes_ > 0, scratch);
         }
     }
 
@@ -80,6 +85,7 @@ private:
     Arithmetic arithmetic_;
     DotRoutine routine_;
     std::int64_t own_bytes_ = 0;  ///< scratch of each thread
+    std::int64_t added_bytes_;    ///< of the operand that the product is added to; 0 where there is none
 };
 
 }  // namespace
@@ -90,8 +96,11 @@ LibraryCallPtr make_dot(const Op& op, const DotKernel& spec, const Layouts& layo
     const Arithmetic arithmetic = arithmetic_of(op);
     const bool as_stored =
         native(arithmetic, op.in[0]->dtype) && native(arithmetic, op.in[1]->dtype) && native(arithmetic, op.out[0]->dtype);
-    LibraryCallPtr call = make_narrow_product(op, shape);
-    if (!call) call = as_stored ? std::make_shared<DotCall>(shape, arithmetic) : make_widened_product(op, shape, arithmetic, threads);
+    JAXSCOPE_ASSERT(as_stored || !spec.adds);
+    LibraryCallPtr call = spec.adds ? nullptr : make_narrow_product(op, shape);
+    if (!call)
+        call = as_stored ? std::make_shared<DotCall>(shape, arithmetic, spec.adds ? op.out[0]->bytes() : 0)
+                         : make_widened_product(op, shape, arithmetic, threads);
     call->threads = threads;
     return plan.copied[0] || plan.copied[1] ? make_relaid_product(op, layouts, plan, std::move(call)) : call;
 }

@@ -83,8 +83,9 @@ public:
         }
     }
     std::int64_t scratch_bytes() const override { return checked_add(bytes_, product_->scratch_bytes()); }
+    bool in_place(std::size_t in, std::size_t out) const override { return in == 2 && product_->in_place(in, out); }
     void run(void* const* in, void* const* out, void* scratch) const override {
-        void* operands[] = {in[0], in[1]};
+        void* operands[] = {in[0], in[1], product_->in_place(2, 0) ? in[2] : nullptr};
         for (const Copy& c : copies_) {
             operands[c.operand] = static_cast<char*>(scratch) + c.at;
             c.relay.run(in[c.operand], operands[c.operand], threads);
