@@ -65,11 +65,12 @@ fi
 if [ -n "$full" ]; then
   build tsan build/tsan jaxscope_test_pool jaxscope_test_concurrent
   say "The executor's threads, and jitted functions called by many threads (thread sanitizer)"
-  TSAN_OPTIONS=halt_on_error=1 build/tsan/tests/jaxscope_test_pool
+  export TSAN_OPTIONS="halt_on_error=1 suppressions=$PWD/tests/concurrent/threads.supp"
+  build/tsan/tests/jaxscope_test_pool
   # The library's own threads alone: OpenMP's, which the sanitizer doesn't know, stay out.
-  OMP_NUM_THREADS=1 TSAN_OPTIONS=halt_on_error=1 build/tsan/tests/jaxscope_test_concurrent
-  if OMP_NUM_THREADS=1 TSAN_OPTIONS=halt_on_error=1 build/tsan/tests/jaxscope_test_concurrent --gtest_also_run_disabled_tests \
-    --gtest_filter='*PlantedRace*' >build/tsan/race.log 2>&1 || ! grep -q 'WARNING: ThreadSanitizer: data race' build/tsan/race.log; then
+  OMP_NUM_THREADS=1 build/tsan/tests/jaxscope_test_concurrent
+  if OMP_NUM_THREADS=1 build/tsan/tests/jaxscope_test_concurrent --gtest_also_run_disabled_tests --gtest_filter='*PlantedRace*' \
+    >build/tsan/race.log 2>&1 || ! grep -q 'WARNING: ThreadSanitizer: data race' build/tsan/race.log; then
     cat build/tsan/race.log && say "The thread sanitizer did not see the planted race." && exit 1
   fi
   say "Packages, installed where nothing else is"

@@ -55,13 +55,7 @@ void leaked(const Node& n) {
     throw Error(ErrorCode::BadUsage, text).advise("return the value from the transformed function instead of keeping it elsewhere");
 }
 
-void initialise() {
-    static const bool done = [] {
-        register_all_primitives();
-        return true;
-    }();
-    (void)done;
-}
+void initialise() { register_all_primitives(); }
 
 JaxprPtr Traced::open() const { return consts.empty() ? jaxpr : convert_constvars(jaxpr); }
 bool Traced::captures_tracers() const {

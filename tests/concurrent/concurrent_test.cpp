@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// One jitted function called by many threads: right values for everybody, one who takes a donated array, traces that don't meet.
+// One jitted function called by many threads: right values for everybody, one who takes a donated array, traces that don't meet. And
+// compilers of different programs side by side, while the process prepares for the first of them and while one is stopped.
 #include <gtest/gtest.h>
 #include <jaxscope/jax.h>
 
 #include <atomic>
 #include <cmath>
+#include <string>
 #include <thread>
+
+#include "base/cancel.h"
+#include "jit/jit.h"
 
 namespace {
 
@@ -18,6 +23,36 @@ void on_threads(int count, const F& f) {
     std::vector<std::thread> threads;
     for (int t = 0; t < count; ++t) threads.emplace_back([&f, t] { f(t); });
     for (std::thread& t : threads) t.join();
+}
+
+/// A call of a function that nobody compiled before: its number stands in it.
+double compiled_for(int number, double x) {
+    return jax::jit([&](const Array& v) { return jnp::exp(v) * (1000. + number); })(jnp::full(5, x)).to_vector()[4];
+}
+
+// The first test, since only the first preparation of a process does anything.
+TEST(Concurrent, CompilersMeetAPreparationAndOneIsStopped) {
+    jaxscope::CancelToken stop;
+    const jaxscope::Preparation meanwhile;
+    std::atomic<int> compiled = 0;
+    on_threads(4, [&](int t) {
+        if (t == 0) {
+            const jaxscope::CancelScope scope(stop);
+            std::string ended;
+            try {
+                for (int i = 0; i < 100000; ++i) compiled_for(i, 0.5);
+            } catch (const std::exception& e) {
+                ended = e.what();
+            }
+            EXPECT_NE(ended.find("cancelled"), std::string::npos) << ended;
+            return;
+        }
+        for (int i = 0; i < 10; ++i) {
+            EXPECT_NEAR(compiled_for(-10 * t - i, 0.25), std::exp(0.25) * (1000. - 10 * t - i), 1e-3);
+            if (++compiled == 20) stop.cancel();
+        }
+    });
+    EXPECT_NEAR(compiled_for(0, 0.25), std::exp(0.25) * 1000., 1e-3);  // what was stopped leaves nothing behind
 }
 
 TEST(Concurrent, CallsOfOneFunction) {

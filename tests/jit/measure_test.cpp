@@ -58,6 +58,26 @@ TEST(Measured, MeterSeesWhatWasGivenBackMeanwhile) {
     EXPECT_TRUE(near(meter.peak(), 48 * kMiB));
 }
 
+// A processor tells the system's quick count of pages only when it has counted dozens: what is given back one page at a time is still in
+// the highest that begins anew, and would be a rise in every step.
+TEST(Measured, PagesThatTheSystemHasYetToCountAreNoRise) {
+    if (JAXSCOPE_SANITIZED) GTEST_SKIP();
+    constexpr std::size_t kPages = 256;
+    const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+    void* all = mmap(nullptr, kPages * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    ASSERT_NE(all, MAP_FAILED);
+    std::memset(all, 1, kPages * page);
+    exec::ResidentMeter meter;
+    std::int64_t highest = 0;
+    for (std::size_t i = 0; i < kPages; ++i) {
+        munmap(static_cast<char*>(all) + i * page, page);
+        meter.open();
+        highest = std::max(highest, meter.close());
+    }
+    ASSERT_EQ(meter.problem(), "");
+    EXPECT_LT(highest, 16 << 10);
+}
+
 /// A kernel that takes 64 MiB nobody planned, as a library may.
 class Greedy final : public exec::LibraryCall {
 public:

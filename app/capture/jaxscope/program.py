@@ -128,7 +128,7 @@ def opened(p: Program) -> Iterator[Program]:
     """What nnx.jit makes changes its modules in place, so that what it returns isn't all that it computes: meanwhile the jitted function inside of it, which takes
     their arrays and returns the changed ones, is the program."""
     kind = type(p.fn)
-    if not kind.__module__.startswith("flax.nnx") or not kind.__name__.endswith("JitWrapped"):
+    if not getattr(kind, "__module__", "").startswith("flax.nnx") or not kind.__name__.endswith("JitWrapped"):
         yield p
         return
     module = sys.modules[kind.__module__]

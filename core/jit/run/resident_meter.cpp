@@ -42,9 +42,7 @@ ResidentMeter::ResidentMeter() {
 }
 
 /// Pages of files aren't counted: code of libraries comes in when it is first called, and goes when the system likes.
-ResidentMeter::Reading ResidentMeter::read() {
-    Reading r;
-    if (!problem_.empty()) return r;
+std::optional<ResidentMeter::Reading> ResidentMeter::look() {
     char text[4096];
     const ssize_t n = with_file("/proc/self/status", O_RDONLY, [&](int fd) { return ::read(fd, text, sizeof text - 1); });
     text[std::max<ssize_t>(n, 0)] = 0;
@@ -53,13 +51,22 @@ ResidentMeter::Reading ResidentMeter::read() {
                        shared = bytes_of(status, "RssShmem:");
     if (highest < 0 || anonymous < 0 || file < 0 || shared < 0) {
         problem_ = "expected VmHWM and RssAnon in /proc/self/status, found none";
-        return r;
+        return std::nullopt;
     }
-    r.now = anonymous + shared;
-    r.highest = std::max(r.now, highest - file);
+    return Reading{anonymous + shared, highest - file};
+}
+
+/// The highest is kept by a rough count, which lacks what single processors have counted since they last told (64 KiB and more), while what
+/// is there now is counted anew. Where the rough count is ahead right after it began anew, so it was all the time: nothing rose.
+ResidentMeter::Reading ResidentMeter::read() {
+    if (!problem_.empty()) return {};
+    const std::optional<Reading> before = look();
+    if (!before) return {};
     // "5": the highest begins anew (proc(5)).
     if (with_file("/proc/self/clear_refs", O_WRONLY, [](int fd) { return ::write(fd, "5", 1); }) != 1)
         problem_ = std::string("expected to set the peak in /proc/self/clear_refs back, found: ") + std::strerror(errno);
+    const Reading r{before->now, std::max(before->now, before->highest - ahead_)};
+    if (const std::optional<Reading> after = look()) ahead_ = after->highest - after->now;
     return r;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -30,10 +31,12 @@ private:
     struct Window {
         std::int64_t begin = 0, highest = 0;
     };
+    std::optional<Reading> look();
     Reading read();
     std::int64_t note(const Reading& r);
 
     std::string problem_;
+    std::int64_t ahead_ = 0;       ///< by which the system's highest stood above what was there when it last began anew
     std::vector<Window> windows_;  ///< the first is the meter's own life
 };
 
