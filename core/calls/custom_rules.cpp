@@ -80,7 +80,7 @@ PrimalsTangents custom_jvp_with(Builder& b, const Op& op, const Values& x, const
     // Where what the function closes over is an argument, JAX makes zeros for it that nothing reads.
     for (std::size_t i = 0; i < skip && !p.symbolic_zeros && !closes_over(b, p); ++i) instantiate_zero(b, dx[i], op.in[i]);
     for (std::size_t i = skip; i < dx.size(); ++i)
-        if (!p.symbolic_zeros || !dx[i].is_zero()) in.push_back(instantiate_zero(b, dx[i], op.in[i]));
+        if (!p.symbolic_zeros || rule.perturbed.at(i - skip)) in.push_back(instantiate_zero(b, dx[i], op.in[i]));
     expect_inputs(rule, in, "custom_jvp");
     expect_results(rule, 2 * op.out.size(), "custom_jvp");
     const Values out = eval_rule(b, rule.jaxpr, in, op.source, keep_places);
@@ -243,7 +243,7 @@ void custom_lin_transpose(Builder& b, const Op& op, const Values& ct, const Valu
         in.push_back(x.at(static_cast<std::size_t>(std::lower_bound(closed.begin(), closed.end(), i) - closed.begin())));
     in.insert(in.end(), x.begin() + p.num_closed, x.begin() + p.num_res);
     for (std::size_t k = 0; k < ct.size(); ++k)
-        if (!p.symbolic_zeros || !ct[k].is_zero()) in.push_back(instantiate_zero(b, ct[k], op.out[k]));
+        if (!p.symbolic_zeros || !bwd.zero_cotangents.at(k)) in.push_back(instantiate_zero(b, ct[k], op.out[k]));
     expect_inputs(bwd, in, "custom_vjp backward");
     expect_results(bwd, p.in_zeros.size() - static_cast<std::size_t>(p.num_consts), "custom_vjp backward");
     const Values out = eval_rule(b, bwd.jaxpr, in, op.source, true);

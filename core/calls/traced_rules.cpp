@@ -70,6 +70,24 @@ bool fits(const CustomRule& r, const RuleUse& use) {
     return r.kind != Sym("custom_vjp_bwd") || r.zero_cotangents == use.zero_cotangents;
 }
 
+/// How much more than what is asked for a rule takes; -1: it doesn't take all of it.
+int excess_of(const CustomRule& r, const RuleUse& use) {
+    int perturbed = 0, cotangents = 0;
+    if (!r.covers || r.perturbed.size() != use.perturbed.size()) return -1;
+    for (std::size_t i = 0; i < use.perturbed.size(); ++i) {
+        if (use.perturbed[i] && !r.perturbed[i]) return -1;
+        perturbed += r.perturbed[i] && !use.perturbed[i] ? 1 : 0;
+    }
+    if (r.kind != Sym("custom_vjp_bwd")) return perturbed;
+    if (r.zero_cotangents.size() != use.zero_cotangents.size()) return -1;
+    for (std::size_t k = 0; k < use.zero_cotangents.size(); ++k) {
+        if (r.zero_cotangents[k] && !use.zero_cotangents[k]) return -1;
+        cotangents += use.zero_cotangents[k] && !r.zero_cotangents[k] ? 1 : 0;
+    }
+    // A backward rule belongs to the forward rule that was chosen by what is perturbed.
+    return perturbed * 4096 + std::min(cotangents, 4095);
+}
+
 [[noreturn]] void refuse_use(const CustomRule& r, const Op& op, const RuleUse& use) {
     const std::string name = printable(r.function.str(), 120);
     if (r.kind == Sym("custom_vmap"))
@@ -93,7 +111,9 @@ TracedRule of_entry(const CustomRule& r, const Op& op) {
         throw Error(ErrorCode::NoRule, std::string("expected the rule of this ") + op.prim->name + " (" + printable(r.function.str()) +
                                            "), found no jaxpr of it: " + printable(r.why.str()))
             .at(op.source.loc());
-    return {r.jaxpr, r.out_zeros, r.input_forwards, r.closed_over, r.out_batched};
+    TracedRule out{r.jaxpr, r.out_zeros, r.input_forwards, r.closed_over, r.out_batched, {}, {}};
+    if (r.symbolic_zeros) out.perturbed = r.perturbed, out.zero_cotangents = r.zero_cotangents;
+    return out;
 }
 
 /// Of a rule without symbolic zeros the capture says which arguments it may be perturbed by: the others are what its function closed over.
@@ -153,6 +173,14 @@ TracedRule find_entry(const Attr::Rule& ref, const Op& op, const RuleUse& use) {
         const CustomRule& r = table->rules[i];
         if (r.variant_of == static_cast<int>(ref.index) && fits(r, use)) return found(r);
     }
+    const CustomRule* nearest = nullptr;
+    for (std::size_t i = ref.index; i < table->rules.size(); ++i) {
+        const CustomRule& r = table->rules[i];
+        if (i != ref.index && r.variant_of != static_cast<int>(ref.index)) continue;
+        const int excess = excess_of(r, use);
+        if (excess >= 0 && (!nearest || excess < excess_of(*nearest, use))) nearest = &r;
+    }
+    if (nearest) return found(*nearest);
     if (!first.jaxpr) return of_entry(first, op);
     refuse_use(first, op, use);
 }
@@ -206,14 +234,14 @@ void append_closed_over(const BatchedRule& r, const TracedRule& base, std::vecto
     for (const int i : base.closed_over) dims.push_back(r.in_dims.at(static_cast<std::size_t>(i)));
 }
 
-TracedRule batched_jvp(const BatchedRule& r, TracedRule base, const std::vector<bool>& perturbed) {
+TracedRule batched_jvp(const BatchedRule& r, TracedRule base) {
     std::vector<int> dims, out_dims = r.out_dims;
     append_closed_over(r, base, dims);
     const std::vector<int> arguments = argument_dims(r);
     dims.insert(dims.end(), arguments.begin(), arguments.end());
     const std::size_t tangents = base.jaxpr->num_invars - dims.size();
     for (std::size_t i = 0; i < arguments.size(); ++i)
-        if (tangents == arguments.size() || perturbed.empty() || perturbed[i]) dims.push_back(arguments[i]);
+        if (tangents == arguments.size() || base.perturbed.empty() || base.perturbed[i]) dims.push_back(arguments[i]);
     for (std::size_t k = 0; k < r.out_dims.size(); ++k)
         if (k >= base.out_zeros.size() || !base.out_zeros[k]) out_dims.push_back(r.out_dims[k]);
     base.jaxpr = batched_to(base.jaxpr, {r.size, dims, out_dims, false});
@@ -250,7 +278,7 @@ TracedRule batched_bwd(const BatchedRule& r, TracedRule base, const Op& op, cons
     for (const int f : fwd.input_forwards) dims.push_back(f < 0 ? forward[next++] : arguments.at(static_cast<std::size_t>(f)));
     const std::size_t cotangents = base.jaxpr->num_invars - dims.size();
     for (std::size_t k = 0; k < r.out_dims.size(); ++k)
-        if (cotangents == r.out_dims.size() || use.zero_cotangents.empty() || !use.zero_cotangents[k]) dims.push_back(r.out_dims[k]);
+        if (cotangents == r.out_dims.size() || base.zero_cotangents.empty() || !base.zero_cotangents[k]) dims.push_back(r.out_dims[k]);
     std::vector<int> out_dims;
     for (std::size_t i = 0; i < arguments.size(); ++i)
         if (i >= base.out_zeros.size() || !base.out_zeros[i]) out_dims.push_back(arguments[i]);
@@ -264,7 +292,7 @@ TracedRule find_batched(const BatchedRule& r, const Op& op, const RuleUse& use) 
     if (!r.fwd.is_none()) return batched_bwd(r, std::move(base), op, use);
     // A forward rule gives residuals, a jvp rule tangents: the call tells which.
     return op.params->find("fwd_jaxpr_thunk") || op.params->find("num_res") ? batched_fwd(r, std::move(base))
-                                                                            : batched_jvp(r, std::move(base), use.perturbed);
+                                                                            : batched_jvp(r, std::move(base));
 }
 
 // ---- Rules of calls that lost results -----------------------------------------------------------------------------------------
@@ -298,18 +326,29 @@ TracedRule pruned_results(TracedRule base, const PrunedRule& p) {
     return base;
 }
 
-/// Takes no cotangents of the results that went: they are zeros, which stand in front of the rule. With symbolic zeros it never took them.
+/// Takes no cotangents of the results that went: where the rule takes them, they are zeros, which stand in front of it.
 TracedRule with_lost_cotangents(TracedRule base, const PrunedRule& p) {
+    std::vector<bool> given;  // per cotangent that the rule takes: is it one of a result that stayed?
+    Avals types;
+    for (std::size_t k = 0; k < p.used.size(); ++k) {
+        if (k < base.zero_cotangents.size() && base.zero_cotangents[k]) continue;
+        given.push_back(p.used[k]);
+        types.push_back(p.results[k]);
+    }
+    std::vector<bool> zeros;
+    for (std::size_t k = 0; k < base.zero_cotangents.size(); ++k)
+        if (p.used[k]) zeros.push_back(base.zero_cotangents[k]);
+    base.zero_cotangents = std::move(zeros);
     const std::size_t all = base.jaxpr->num_invars;
-    if (p.used.size() > all) return base;
+    if (given.size() > all || count_true(given) == given.size()) return base;
     static const CachedTransform<std::vector<bool>, JaxprPtr> cache;
-    base.jaxpr = cache.get(base.jaxpr, p.used, hash_of(p.used), [&] {
+    base.jaxpr = cache.get(base.jaxpr, given, hash_of(given), [&] {
         JaxprBuilder b;
-        const Avals types = base.jaxpr->in_avals();
-        const std::size_t first = all - p.used.size();
+        const Avals in_types = base.jaxpr->in_avals();
+        const std::size_t first = all - given.size();
         Values in;
-        for (std::size_t i = 0; i < all; ++i) in.push_back(i < first || p.used[i - first] ? b.add_input(types[i]) : Value::zero());
-        for (std::size_t i = first; i < all; ++i) in[i] = instantiate_zero(b, in[i], p.results[i - first]);
+        for (std::size_t i = 0; i < all; ++i) in.push_back(i < first || given[i - first] ? b.add_input(in_types[i]) : Value::zero());
+        for (std::size_t i = first; i < all; ++i) in[i] = instantiate_zero(b, in[i], types[i - first]);
         return b.finish(eval_function(b, *base.jaxpr, in), base.jaxpr->name);
     });
     return base;
@@ -324,9 +363,7 @@ TracedRule find_pruned(const Attr::Record& r, const Op& op, const RuleUse& use) 
             if (p.used[k]) whole.zero_cotangents[k] = use.zero_cotangents[next++];
     }
     TracedRule base = find_rule(field_of(r, "rule"), op, whole);
-    if (p.kind != RuleKind::Backward) return pruned_results(std::move(base), p);
-    const Attr* symbolic = op.params->find("symbolic_zeros");
-    return symbolic && symbolic->get<bool>() && *symbolic->get<bool>() ? base : with_lost_cotangents(std::move(base), p);
+    return p.kind == RuleKind::Backward ? with_lost_cotangents(std::move(base), p) : pruned_results(std::move(base), p);
 }
 
 // ---- jvp of custom_vmap rules -------------------------------------------------------------------------------------------------

@@ -34,6 +34,7 @@ struct TracedRule {
     std::vector<int> input_forwards;
     std::vector<int> closed_over;
     std::vector<bool> out_batched;
+    std::vector<bool> perturbed, zero_cotangents;  ///< with symbolic_zeros: which tangents it takes, and which cotangents it doesn't
 };
 
 /// The rule that a parameter of `op` names: an entry of the program's table, or one that a transformation made of such an entry.

@@ -21,7 +21,8 @@ struct CustomRule {
     std::vector<bool> perturbed;
     std::vector<bool> zero_cotangents;
     bool symbolic_zeros = false;
-    JaxprPtr jaxpr;  ///< null: `why` says why it isn't there
+    bool covers = false;  ///< with symbolic_zeros: it stands for fewer tangents and cotangents, too, which are zeros then
+    JaxprPtr jaxpr;       ///< null: `why` says why it isn't there
     Sym why;
     std::exception_ptr error;  ///< what the rule threw when it was traced here: thrown when it is asked for
     std::vector<bool> out_zeros;

@@ -17,7 +17,6 @@ Shape& Shape::operator=(Shape&&) noexcept = default;
 Shape::~Shape() = default;
 
 Axes::Axes(One one) : given(true), axes{one.axis} {}
-Axes::Axes(std::initializer_list<std::int64_t> list) : given(true), tuple(true), axes(list) {}
 Axes::Axes(std::vector<std::int64_t> list) : given(true), tuple(true), axes(std::move(list)) {}
 Axes::Axes(const Axes&) = default;
 Axes::Axes(Axes&&) noexcept = default;

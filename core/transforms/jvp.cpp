@@ -58,6 +58,7 @@ JvpJaxpr make_jvp(const Jaxpr& j, const JvpKey& key) {
     Values tangents;
     for (std::size_t k = 0; k < std::min(dy.size(), key.num_outputs); ++k) {
         const Value t = key.instantiate[k] ? instantiate_zero(b, dy[k], j.aval(j.outvars[k])) : dy[k];
+        out.zeros.push_back(dy[k].is_zero());
         out.nonzero_out.push_back(!t.is_zero());
         if (!t.is_zero()) tangents.push_back(t);
     }

@@ -16,6 +16,7 @@ PrimalsTangents jvp_eqn(Builder& b, const Op& op, EffectSet effects, const Value
 struct JvpJaxpr {
     JaxprPtr jaxpr;  ///< inputs: primals, then the nonzero tangents; outputs: primals, then the nonzero tangents
     std::vector<bool> nonzero_out;
+    std::vector<bool> zeros;  ///< per output: is its tangent zero whatever the inputs are, though an array of zeros may stand for it?
 };
 /// JAX's ad.jvp_jaxpr. `instantiate`: outputs whose tangent is wanted as an array even where it is zero. Cached by the jaxpr's
 /// identity, so that a shared sub-jaxpr stays shared. Constvars with values keep them.

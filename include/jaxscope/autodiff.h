@@ -33,7 +33,8 @@ namespace detail {
 std::vector<Array> value_and_grad(Call& call, const std::vector<std::size_t>& argnums, bool has_aux, const char* what,
                                   const GradOptions& options = {});
 /// Results, then tangents of the results, then auxiliary results.
-std::vector<Array> jvp(Call& call, const std::vector<Array>& tangents, const Description& tangent_tree, bool has_aux);
+/// `none`: tangents that are zero whatever the arguments are come as None.
+std::vector<Array> jvp(Call& call, const std::vector<Array>& tangents, const Description& tangent_tree, bool has_aux, bool none = false);
 
 /// What one gets back: leaves of the function's results, auxiliary ones behind, and its linear half.
 struct Linearized {

@@ -42,6 +42,29 @@ protected:
     void add_cotangents(const std::vector<Array>& given, std::size_t leaves_of_argument, std::vector<Array>& out);
 };
 std::vector<Array> custom_vjp(Call& f, Call& fwd, Backward& bwd, const RuleNames& names);
+/// Rules that are told what is perturbed, as those of Equinox: they are traced for each pattern that a differentiation may have, of many
+/// leaves for those of whole arguments.
+class PerturbedRules {
+public:
+    struct Use {
+        virtual void traced(Call& rule) = 0;
+
+    protected:
+        ~Use();
+    };
+    /// custom_jvp's rule, or the forward rule.
+    virtual void with_forward(const std::vector<bool>& perturbed, Use& use) = 0;
+    /// Within `with_forward`, after that rule ran: takes cotangents of the results that aren't in `zero`.
+    virtual void with_backward(const std::vector<bool>& zero, Use& use) = 0;
+    std::vector<std::size_t> groups;  ///< leading leaves of the function, argument by argument; those behind them are never perturbed
+    std::vector<bool> zeros;          ///< after a rule ran: per result, of a backward rule per leaf, is there no tangent or cotangent?
+
+protected:
+    PerturbedRules() = default;
+    ~PerturbedRules();
+};
+std::vector<Array> custom_jvp(Call& f, PerturbedRules& rules, const RuleNames& names);
+std::vector<Array> custom_vjp(Call& f, PerturbedRules& rules, const RuleNames& names);
 [[noreturn]] void no_rule_defined(const char* kind, const RuleOptions& function);
 
 template <class... K>

@@ -54,6 +54,14 @@ struct FilterOptions {
 namespace detail {
 [[noreturn]] void spec_is_no_prefix(const PyTreeDef& spec, const PyTreeDef& tree, const Where& where);
 bool truth_of(const Array& a, const Where& where);
+/// Calls f with every place of an array, those without a value, too.
+template <class T, class F>
+void each_place(T& t, F&& f) {
+    if constexpr (is_leaf<std::remove_cv_t<T>>)
+        f(t);
+    else
+        each_child<true>(t, [&](auto& child) { each_place(child, f); });
+}
 
 /// Calls f(leaf, kept) for each array of the tree. A specification is a bool, a callable, or a tree of these that is a prefix; one of the
 /// tree's own type has arrays of one bool as leaves.
@@ -67,12 +75,13 @@ void each_chosen(T& t, const S& spec, const Where& where, F&& f) {
     } else if constexpr (std::is_invocable_v<const S&, const Array&> && std::is_empty_v<S>) {
         each_leaf<true>(t, [&](Array& a) { f(a, static_cast<bool>(spec(static_cast<const Array&>(a)))); });
     } else if constexpr (std::is_same_v<U, S>) {
-        if (!(make_tree(description<true>(static_cast<const U&>(t))) == make_tree(description<true>(spec))))
-            spec_is_no_prefix(make_tree(description<true>(spec)), make_tree(description<true>(static_cast<const U&>(t))), where);
-        std::vector<Array> chosen;
-        each_leaf<true>(spec, [&](const Array& a) { append(chosen, a); });
+        check_prefix(description<true>(spec), description<true>(static_cast<const U&>(t)), where);
+        const std::vector<Array> chosen = places_in<true>(spec);
         std::size_t n = 0;
-        each_leaf<true>(t, [&](Array& a) { f(a, truth_of(chosen[n++], where)); });
+        each_place(t, [&](Array& a) {
+            const Array& choice = chosen[n++];
+            if (a.has_value()) f(a, truth_of(choice, where));
+        });
     } else if constexpr (TupleLike<U> && TupleLike<S>) {
         static_assert(std::tuple_size_v<U> == std::tuple_size_v<S>, "filter: the specification must be a prefix of the tree");
         [&]<std::size_t... I>(std::index_sequence<I...>) { (each_chosen(std::get<I>(t), std::get<I>(spec), where, f), ...); }
@@ -118,14 +127,6 @@ namespace detail {
 /// Throws JAX's error of tree_map where their arrays don't stand in the same places, or one has a place that the other hasn't. Arrays
 /// without a value have their place; what else the trees hold isn't compared.
 void check_same_places(const Description& a, const Description& b, const Where& where = Where("", 0, ""));
-/// Calls f with every place of an array, those without a value, too.
-template <class T, class F>
-void each_place(T& t, F&& f) {
-    if constexpr (is_leaf<std::remove_cv_t<T>>)
-        f(t);
-    else
-        each_child<true>(t, [&](auto& child) { each_place(child, f); });
-}
 template <class T, class... More>
 T combined(const Where& where, const T& first, const More&... more) {
     T out(first);
@@ -177,6 +178,12 @@ ChosenNode chosen(const Node& node) {
 }
 /// Throws Equinox's error where one isn't a node of the tree, or stands in another one that is chosen.
 void check_chosen(const Description& tree, const ChosenNode* nodes, std::size_t n, const Where& where);
+/// A node that was chosen twice is replaced once.
+inline bool is_first(const ChosenNode* nodes, std::size_t n) {
+    for (std::size_t i = 0; i < n; ++i)
+        if (nodes[i].at == nodes[n].at && nodes[i].type == nodes[n].type) return false;
+    return true;
+}
 /// What an array is refused to be made of is no new node either.
 template <class New, class Node>
 constexpr bool assigns() {
@@ -222,7 +229,7 @@ T tree_at(W&& where, const T& tree, const R& replace, Where line = {}) {
                 const detail::ChosenNode chosen[] = {detail::chosen(std::get<I>(nodes))...};
                 detail::check_chosen(detail::description<true>(out), chosen, sizeof...(I), line);
                 if constexpr (requires { replace.f(std::get<0>(nodes)); }) {
-                    (detail::replace_node(std::get<I>(nodes), replace), ...);
+                    ((detail::is_first(chosen, I) ? detail::replace_node(std::get<I>(nodes), replace) : void()), ...);
                 } else {
                     static_assert(std::tuple_size_v<R> == sizeof...(I),
                                   "tree_at: `where` must return a sequence of leaves of the same length as `replace`.");
@@ -453,8 +460,11 @@ struct Moving {
 private:
     std::string moves_;  ///< per place: 0 or 1
 };
+/// Throws Equinox's error where the tangents have other places than the primals.
+void check_tangents(const Description& primals, const Description& tangents, const Where& where);
 template <class P, class T>
-Moving moving_along(const P& primals, const T& tangents) {
+Moving moving_along(const P& primals, const T& tangents, const Where& where) {
+    check_tangents(description<true>(primals), description<true>(tangents), where);
     Moving out;
     const auto places = places_in<true>(primals);
     each_place(tangents, [&](const Array& t) { out.tangent(places, t); });
@@ -462,11 +472,12 @@ Moving moving_along(const P& primals, const T& tangents) {
 }
 }  // namespace detail
 
-/// jvp over tuples of arguments: where a tangent is None, that array isn't differentiated.
+/// jvp over tuples of arguments: where a tangent is None, that array isn't differentiated. A result's tangent is None where it is zero
+/// whatever the arguments are.
 template <class F, class... A>
 auto filter_jvp(const F& f, const std::tuple<A...>& primals, const std::tuple<A...>& tangents, Where where = {}) {
     using R = std::remove_cvref_t<std::invoke_result_t<const F&, const A&...>>;
-    const auto moving = detail::moving_along(primals, tangents);
+    const auto moving = detail::moving_along(primals, tangents, where);
     std::vector<R> traced;
     const auto flat = [&](const std::vector<Array>& leaves) {
         std::tuple<A...> args(primals);
@@ -476,11 +487,12 @@ auto filter_jvp(const F& f, const std::tuple<A...>& primals, const std::tuple<A.
         traced.assign(1, r);
         return detail::leaves_in<true>(r);
     };
-    const auto values = jax::jvp(flat, std::tuple(moving.in), std::tuple(moving.dot), where);
-    const std::vector<Array>&value = values.first, &tangent = values.second;
-    R out = detail::with_arrays(traced.front(), value), out_dot = out;
-    std::size_t n = 0;
-    detail::each_leaf<true>(out_dot, [&](Array& a) { a = is_inexact_array(a) ? tangent[n] : Array(), ++n; });
+    detail::CallOf call(flat, moving.in);
+    call.where = where;
+    const std::vector<Array> values = detail::jvp(call, moving.dot, detail::description(std::tuple(moving.dot)), false, true);
+    R out = detail::with_arrays(traced.front(), values), out_dot = out;
+    std::size_t n = values.size() / 2;
+    detail::each_leaf<true>(out_dot, [&](Array& a) { a = values[n++]; });
     return std::pair(std::move(out), std::move(out_dot));
 }
 

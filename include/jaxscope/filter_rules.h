@@ -104,9 +104,51 @@ auto filter_vjp(const F& f, const A& a, const B& b, const C& c, const More&... m
     return detail::filter_vjp_of(Where("", 0, ""), f, detail::held(a, b, c, more...));
 }
 
+namespace detail {
+/// How many leaves that can be differentiated each child of a tree has; an array is its own.
+template <class T>
+std::vector<std::size_t> differentiable_groups(const T& t) {
+    std::vector<std::size_t> out;
+    if constexpr (is_leaf<T>)
+        out.push_back(inexact_leaves(t).size());
+    else
+        each_child<true>(t, [&](const auto& child) { out.push_back(inexact_leaves(child).size()); });
+    return out;
+}
+/// Of `all` those that are marked; and back, with None in the places of the others.
+std::vector<Array> marked_ones(const std::vector<Array>& all, const std::vector<bool>& marks);
+std::vector<Array> in_marked_places(const std::vector<Array>& some, const std::vector<bool>& marks);
+/// Throws Equinox's error where a gradient hasn't x's places.
+void check_gradient_places(const Description& x, const Description& gradient);
+/// What a backward rule gave for the floating-point arrays of x: None is a zero.
+std::vector<Array> cotangents_there(const std::vector<Array>& x, const std::vector<Array>& gradient, std::vector<bool>& zeros);
+/// What a rule of filter_custom_jvp gave for results: None is a zero.
+std::vector<Array> tangents_there(const std::vector<Array>& results, const std::vector<Array>& tangents, std::vector<bool>& zeros);
+
+/// Calls a rule with what is perturbed: a tree like x of booleans; of an array, and for rules that take a bool, whether anything is.
+template <class Rule, class X, class Call>
+auto with_perturbed(const X& x, const std::vector<bool>& perturbed, const Call& call) {
+    if constexpr (is_leaf<X> || !std::is_invocable_v<const Call&, const X&>) {
+        bool any = false;
+        for (const bool p : perturbed) any = any || p;
+        return call(any);
+    } else {
+        X marks(x);
+        std::size_t n = 0;
+        each_leaf<true>(marks, [&](Array& a) {
+            const bool moves = is_inexact_array(a) && perturbed[n++];
+            a = Array(moves);
+        });
+        return call(static_cast<const X&>(marks));
+    }
+}
+}  // namespace detail
+
 /// Of `fn(x, args...)`, whose first argument is differentiated by `bwd(residuals, grad_out, perturbed, x, args...)`, which gives x's
-/// gradient (None where there is none). `fwd(perturbed, x, args...)` gives std::pair(out, residuals). `perturbed` is true: as rules are
-/// traced before anybody differentiates, every floating-point array counts as perturbed.
+/// gradient (None where there is none). `fwd(perturbed, x, args...)` gives std::pair(out, residuals). `perturbed` is a tree like x with a
+/// boolean for each array, or a bool: is anything perturbed? `grad_out` is None where a result has no cotangent. As rules are traced
+/// before anybody differentiates, they are called for each choice of three perturbed arrays, of more for the parts of x: a rule may be
+/// told that an array is perturbed which isn't.
 template <class F, class Fwd, class Bwd>
 class FilterCustomVjp {
 public:
@@ -116,52 +158,85 @@ public:
     auto operator()(const X& x, const A&... a) const {
         using R = std::remove_cvref_t<std::invoke_result_t<const F&, const X&, const A&...>>;
         const auto rest = detail::held(a...);
-        std::vector<R> traced;
-        const auto with = [&](const auto& g, const Arrays& diff, const Arrays& fixed) {
-            const auto both = detail::split_fixed(x, rest, diff, fixed);
-            return std::apply([&](const auto&... v) { return g(both.first, v...); }, both.second);
-        };
+        Rules<R, X, std::remove_cvref_t<decltype(rest)>> rules{*this, x, rest};
         const auto plain = [&](const Arrays& diff, const Arrays& fixed) {
-            R r = with(f_, diff, fixed);
-            traced.assign(1, r);
+            R r = rules.with(f_, diff, fixed);
+            rules.results.assign(1, r);
             return detail::leaves_in<true>(r);
         };
-        const auto forward = [&](const Arrays& diff, const Arrays& fixed) {
-            const auto made = with([&](const auto&... v) { return fwd_(true, v...); }, diff, fixed);
-            return std::pair(detail::leaves_in<true>(made.first), std::tuple(made.second, diff, fixed));
-        };
-        const auto backward = [&](const auto& kept, const auto& ct) {
-            const auto& residuals = std::get<0>(kept);
-            const Arrays &diff = std::get<1>(kept), &fixed = std::get<2>(kept);
-            const R grad_out = detail::gradient_like_result(traced.front(), ct);
-            const X gradient = with([&](const auto&... v) { return bwd_(residuals, grad_out, true, v...); }, diff, fixed);
-            // None is no gradient: zero.
-            std::remove_cvref_t<decltype(ct)> out;
-            std::size_t n = 0;
-            const Arrays given = detail::places_in<true>(gradient);
-            std::size_t place = 0;
-            detail::each_place(x, [&](const Array& v) {
-                if (is_inexact_array(v)) {
-                    const Array& g = given.at(place);
-                    detail::append(out, g.has_value() ? g : detail::zeros_array(diff[n]));
-                    ++n;
-                }
-                ++place;
-            });
-            return std::pair(out, none);
-        };
+        const Arrays diff = detail::inexact_leaves(x);
         Arrays fixed = detail::other_leaves(x);
         const Arrays guarded =
             detail::nondifferentiable(detail::leaves_in<true>(rest),
                                       "Unexpected tangent. `*args` and `**kwargs` to `filter_custom_vjp` cannot be autodifferentiated.");
-        for (const Array& a : guarded) detail::append(fixed, a);
-        const Arrays flat =
-            jax::custom_vjp(plain, {.name = "fn_wrapped"})
-                .defvjp(forward, backward, {.name = "fn_fwd_wrapped", .bwd_name = "fn_bwd_wrapped"})(detail::inexact_leaves(x), fixed);
-        return detail::with_arrays(traced.front(), flat);
+        for (const Array& v : guarded) detail::append(fixed, v);
+        rules.diff = diff, rules.fixed = fixed;
+        detail::CallOf call(plain, diff, fixed);
+        const detail::RuleNames names{"fn_wrapped", "fn_fwd_wrapped", "fn_bwd_wrapped", this, true};
+        const Arrays flat = detail::custom_vjp(call, rules, names);
+        return detail::with_arrays(rules.results.front(), flat);
     }
 
 private:
+    template <class R, class X, class Rest>
+    struct Rules final : detail::PerturbedRules {
+        Rules(const FilterCustomVjp& o, const X& v, const Rest& r) : of(o), x(v), rest(r) { groups = detail::differentiable_groups(v); }
+        template <class G>
+        auto with(const G& g, const Arrays& d, const Arrays& f) const {
+            const auto both = detail::split_fixed(x, rest, d, f);
+            return std::apply([&](const auto&... v) { return g(both.first, v...); }, both.second);
+        }
+        void with_forward(const std::vector<bool>& moving, Use& use) override {
+            perturbed = moving;
+            const auto forward = [this](const Arrays& d, const Arrays& f) {
+                const auto made = with(
+                    [&](const auto&... v) {
+                        return detail::with_perturbed<Fwd>(x, perturbed,
+                                                           [&](const auto& p) -> decltype(of.fwd_(p, v...)) { return of.fwd_(p, v...); });
+                    },
+                    d, f);
+                return std::pair(detail::leaves_in<true>(made.first), std::tuple(made.second, d, f));
+            };
+            detail::CallOf call(forward, diff, fixed);
+            given = [](Rules& self, const void* fwd, const std::vector<bool>& zero, Use& with_it) {
+                self.backward(static_cast<const decltype(call)*>(fwd)->result(), zero, with_it);
+            };
+            forward_call = &call;
+            use.traced(call);
+        }
+        void with_backward(const std::vector<bool>& zero, Use& use) override { given(*this, forward_call, zero, use); }
+        template <class Made>
+        void backward(const Made& made, const std::vector<bool>& zero, Use& use) {
+            std::vector<bool> there(zero);
+            there.flip();
+            const auto back = [&](const auto& kept, const Arrays& cotangents) {
+                const auto& residuals = std::get<0>(kept);
+                const R grad_out = detail::gradient_like_result(results.front(), detail::in_marked_places(cotangents, there));
+                const X gradient = with(
+                    [&](const auto&... v) {
+                        return detail::with_perturbed<Bwd>(x, perturbed,
+                                                           [&](const auto& p) -> decltype(of.bwd_(residuals, grad_out, p, v...)) {
+                                                               return of.bwd_(residuals, grad_out, p, v...);
+                                                           });
+                    },
+                    std::get<1>(kept), std::get<2>(kept));
+                detail::check_gradient_places(detail::description<true>(x), detail::description<true>(gradient));
+                Arrays out = detail::cotangents_there(detail::places_in<true>(x), detail::places_in<true>(gradient), zeros);
+                zeros.resize(diff.size() + fixed.size(), true);
+                return out;
+            };
+            detail::CallOf call(back, made.second, detail::marked_ones(made.first, there));
+            use.traced(call);
+        }
+        const FilterCustomVjp& of;
+        const X& x;
+        const Rest& rest;
+        Arrays diff, fixed;
+        std::vector<R> results;
+        std::vector<bool> perturbed;
+        const void* forward_call = nullptr;
+        void (*given)(Rules&, const void*, const std::vector<bool>&, Use&) = nullptr;
+    };
     F f_;
     Fwd fwd_;
     Bwd bwd_;
@@ -192,7 +267,9 @@ auto filter_custom_vjp(F&& f) {
 }
 
 /// Of `fn(args..., kw(...)...)`: positional arguments are differentiated by `rule(primals, tangents, keyword values...)`, which gives
-/// std::pair(out, out_tangent). Keyword arguments must not be differentiated. A tangent is None where there is no floating-point array.
+/// std::pair(out, out_tangent). Keyword arguments must not be differentiated. A tangent is None where there is no floating-point array, or
+/// it isn't perturbed; a result's may be None, which is zero. The rule is called for each choice of three perturbed arrays, of more for
+/// whole arguments: there may be zeros where JAX has no tangent.
 template <class F, class Rule>
 class FilterCustomJvp {
 public:
@@ -202,41 +279,50 @@ public:
     auto operator()(const A&... a) const {
         const auto positional = std::tuple_cat(chosen<false>(a)...);
         const auto keywords = std::tuple_cat(chosen<true>(a)...);
+        using P = std::remove_cvref_t<decltype(positional)>;
+        using K = std::remove_cvref_t<decltype(keywords)>;
         using R = std::remove_cvref_t<decltype(std::apply(f_, std::tuple_cat(positional, keywords)))>;
         std::vector<R> traced;
         Arrays guarded = detail::leaves_in<true>(keywords);
         if (!guarded.empty()) guarded = detail::nondifferentiable(guarded, "Received keyword tangent");
-        const auto fixed = detail::with_arrays(keywords, guarded);
+        const K fixed = detail::with_arrays(keywords, guarded);
         const auto plain = [&](const Arrays& diff) {
             R r = std::apply(f_, std::tuple_cat(detail::with_inexact(positional, diff), fixed));
             traced.assign(1, r);
             return detail::leaves_in<true>(r);
         };
-        const auto rule = [&](const auto& primals, const auto& tangents) {
-            const auto in = detail::with_inexact(positional, std::get<0>(primals));
-            const auto dot = detail::gradient_like(positional, std::get<0>(tangents));
-            const auto both = std::apply([&](const auto&... k) { return rule_(in, dot, k...); }, fixed);
-            const auto &out = both.first, &out_dot = both.second;
-            // Tangents of results, zero where the rule gave None.
-            Arrays values = detail::leaves_in<true>(out), moved;
-            const Arrays given = detail::places_in<true>(out_dot);
-            std::size_t place = 0, n = 0;
-            detail::each_place(out, [&](const Array& v) {
-                if (v.has_value()) {
-                    const Array& t = given.at(place);
-                    detail::append(moved, t.has_value() ? t : detail::zeros_array(values[n]));
-                    ++n;
-                }
-                ++place;
-            });
-            return std::pair(values, moved);
-        };
-        const Arrays flat =
-            jax::custom_jvp(plain, {.name = "fn_wrapper"}).defjvp(rule, {.name = "fn_jvp_wrapper"})(detail::inexact_leaves(positional));
+        const Arrays diff = detail::inexact_leaves(positional);
+        Rules<P, K> rules(rule_, positional, fixed, diff);
+        detail::CallOf call(plain, diff);
+        const Arrays flat = detail::custom_jvp(call, rules, {"fn_wrapper", "fn_jvp_wrapper", nullptr, this, true});
         return detail::with_arrays(traced.front(), flat);
     }
 
 private:
+    template <class P, class K>
+    struct Rules final : detail::PerturbedRules {
+        Rules(const Rule& r, const P& p, const K& k, const Arrays& d) : rule(r), positional(p), fixed(k), diff(d) {
+            groups = detail::differentiable_groups(p);
+        }
+        void with_forward(const std::vector<bool>& perturbed, Use& use) override {
+            const auto run = [&](const Arrays& primals, const Arrays& tangents) {
+                const auto in = detail::with_inexact(positional, primals);
+                const auto dot = detail::gradient_like(positional, detail::in_marked_places(tangents, perturbed));
+                const auto both = std::apply([&](const auto&... k) { return rule(in, dot, k...); }, fixed);
+                detail::check_same_places(detail::description<true>(both.first), detail::description<true>(both.second));
+                Arrays values = detail::leaves_in<true>(both.first);
+                Arrays moved = detail::tangents_there(detail::places_in<true>(both.first), detail::places_in<true>(both.second), zeros);
+                return std::pair(std::move(values), std::move(moved));
+            };
+            detail::CallOf call(run, diff, detail::marked_ones(diff, perturbed));
+            use.traced(call);
+        }
+        void with_backward(const std::vector<bool>&, Use&) override {}
+        const Rule& rule;
+        const P& positional;
+        const K& fixed;
+        const Arrays& diff;
+    };
     template <bool Keyed, class T>
     static auto chosen(const T& a) {
         if constexpr (detail::is_by_name<T> == Keyed)

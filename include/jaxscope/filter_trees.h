@@ -140,16 +140,51 @@ T inference_mode(const T& model, bool value = true) {
 }  // namespace nn
 
 struct PrintOptions {
-    std::size_t width = 80;
-    Flag short_arrays = true;  ///< `f32[3]`
+    std::size_t width = 80, indent = 2;
+    Flag short_arrays = true;      ///< `f32[3]`
+    Flag struct_as_array = false;  ///< the same of what has only a shape
 };
 namespace detail {
-std::string tree_pformat(const PyTreeDef& tree, const std::vector<Array>& leaves, const PrintOptions& options);
+/// `hidden`: for each member of a struct, in the order of the tree, whether it is left out.
+std::string tree_pformat(const PyTreeDef& tree, const std::vector<Array>& leaves, const std::vector<bool>& hidden,
+                         const PrintOptions& options);
 void print_line(const std::string& text);
+template <class T>
+inline constexpr bool may_be_default = std::is_arithmetic_v<T> || std::is_enum_v<T> || std::is_same_v<T, std::string>;
+/// Has a member the value that its struct gives it? One that gives what every member without a value has isn't told from none.
+template <class T>
+bool is_default([[maybe_unused]] const T& value, [[maybe_unused]] const T& given) {
+    if constexpr (may_be_default<T>)
+        return value == given && !(given == T{});
+    else
+        return false;
+}
+/// What tree_pformat leaves out of each struct, as Equinox does: members that are no arrays and have their default. First those of a
+/// struct, then what its members leave out.
+template <class T>
+void hidden_members(const T& t, std::vector<bool>& out) {
+    if constexpr (is_leaf<T> || is_static<T> || !is_tree<T>()) {
+    } else if constexpr (Aggregate<T> && !Registered<T> && !TupleLike<T>) {
+        with_members(t, [&]<class... M>(const M&... m) {
+            if constexpr ((may_be_default<M> || ...) && std::is_default_constructible_v<T>) {
+                const T fresh{};
+                with_members(fresh, [&](const M&... d) { (out.push_back(is_default(m, d)), ...); });
+            } else {
+                out.insert(out.end(), sizeof...(M), false);
+            }
+            (hidden_members(m, out), ...);
+        });
+    } else {
+        if constexpr (Registered<T>) each_child<true>(t, [&](const auto&) { out.push_back(false); });
+        each_child<true>(t, [&](const auto& child) { hidden_members(child, out); });
+    }
+}
 }  // namespace detail
 template <class T>
 std::string tree_pformat(const T& tree, const PrintOptions& options = {}) {
-    return detail::tree_pformat(detail::make_tree(detail::description<true>(tree)), detail::leaves_in<true>(tree), options);
+    std::vector<bool> hidden;
+    detail::hidden_members(tree, hidden);
+    return detail::tree_pformat(detail::make_tree(detail::description<true>(tree)), detail::leaves_in<true>(tree), hidden, options);
 }
 template <class T>
 void tree_pprint(const T& tree, const PrintOptions& options = {}) {

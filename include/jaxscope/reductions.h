@@ -16,7 +16,10 @@ public:
     ~Axes();
     template <class T>
     requires std::is_integral_v<T> Axes(T axis) : Axes(One{static_cast<std::int64_t>(axis)}) {}  // NOLINT(google-explicit-constructor)
-    Axes(std::initializer_list<std::int64_t> list);
+    /// No list for a parameter: g++ 12 would take `{.axs = 1}` for one.
+    template <class T, class... U>
+    requires(std::is_integral_v<T> && sizeof...(U) > 0 && (std::is_integral_v<U> && ...)) Axes(T axis, U... more)
+        : Axes(std::vector<std::int64_t>{static_cast<std::int64_t>(axis), static_cast<std::int64_t>(more)...}) {}
     Axes(std::vector<std::int64_t> list);  // NOLINT(google-explicit-constructor)
     Axes(None) {}                          // NOLINT(google-explicit-constructor)
     bool given = false, tuple = false;

@@ -54,11 +54,7 @@ public:
     }
     template <class T>
     requires std::is_class_v<T>
-    constexpr NoSuchOption(const T&) {  // NOLINT(google-explicit-constructor)
-        static_assert(!sizeof(T),
-                      "no option has this name; there are donate_argnums, donate_argnames, static_argnums, static_argnames, "
-                      "arg_names, in_axes, out_axes, axis, keepdims");
-    }
+    constexpr NoSuchOption(const T&) : NoSuchOption(static_cast<const T*>(nullptr)) {}  // NOLINT(google-explicit-constructor)
 };
 template <class T>
 inline constexpr bool is_characters = std::is_same_v<std::decay_t<T>, const char*> || std::is_same_v<std::decay_t<T>, char*>;

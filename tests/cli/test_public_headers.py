@@ -35,3 +35,13 @@ def test_a_wrong_type_is_told_in_our_words_first(source, compiler):
     first = next(line for line in done.stderr.splitlines() if " error: " in line)
     assert expected in first, done.stderr
     assert len(done.stderr.splitlines()) <= 10, done.stderr
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
+def test_a_name_that_axes_have_not_is_refused(compiler):
+    """g++ 12 takes `{.axs = 1}` for a list of numbers where a constructor takes one."""
+    text = "#include <jaxscope/jax.h>\nauto f(jaxscope::jax::Array x) { return jaxscope::jax::nn::softmax(x, %s); }\n"
+    done = compiled(compiler, "-fsyntax-only", "-x", "c++", "-", input=text % "{.axs = 1}")
+    assert done.returncode != 0 and "Axes" in done.stderr, done.stderr
+    done = compiled(compiler, "-fsyntax-only", "-x", "c++", "-", input=text % "{0, 1}")
+    assert done.returncode == 0, done.stderr

@@ -5,6 +5,7 @@ import random
 import re
 import subprocess
 
+import equinox
 import jax
 import jax.flatten_util
 import jax.image
@@ -56,7 +57,7 @@ def cases(tmp_path_factory):
 
 
 def evaluate(text):
-    names = {**vars(pair_functions), "jax": jax, "jnp": jnp, "lax": lax, "nn": nn, "jr": jr, "jsp": jax.scipy}
+    names = {**vars(pair_functions), "jax": jax, "jnp": jnp, "lax": lax, "nn": nn, "jr": jr, "jsp": jax.scipy, "eqx": equinox}
     return eval("lambda x, y, v, w, i, b, k, n: " + text, names)  # noqa: S307
 
 
@@ -101,8 +102,8 @@ def test_pairs_trace_and_compute_as_jax(cases):
     assert not wrong, f"{len(wrong)} of {len(cases)}:\n" + "\n".join(wrong)
 
 
-def refusals():
-    out = subprocess.run([DRIVER, "errors"], capture_output=True, text=True, check=True, timeout=300).stdout
+def texts(kind):
+    out = subprocess.run([DRIVER, kind], capture_output=True, text=True, check=True, timeout=300).stdout
     for part in out.split("== ")[1:]:
         python, _, text = part.partition("\n")
         yield python, text.removesuffix("\n")
@@ -130,7 +131,22 @@ def functions_aside(text):
 
 def test_what_jax_refuses_is_refused_in_its_words():
     """With the line of the call, which the driver compares."""
-    found = {python: functions_aside(text) for python, text in refusals()}
+    found = {python: functions_aside(text) for python, text in texts("errors")}
     wrong = [f"{python}\n  JAX: {want}\n  C++: {text}" for python, text in found.items() if sorted_classes(want := refused_by_jax(python)) != sorted_classes(text)]
     assert len(found) > 120
+    assert not wrong, f"{len(wrong)} of {len(found)}:\n" + "\n".join(wrong)
+
+
+def as_equinox_has_it(python):
+    try:
+        tree = evaluate(python)(*arguments())
+    except Exception as e:  # noqa: BLE001  (whatever it raises)
+        return f"!! {e}"
+    return tree if isinstance(tree, str) else equinox.tree_pformat(tree, short_arrays=False)
+
+
+def test_functions_on_trees_are_equinoxs():
+    found = dict(texts("trees"))
+    wrong = [f"{python}\n--- Equinox\n{want}\n--- C++\n{text}" for python, text in found.items() if (want := as_equinox_has_it(python)) != text]
+    assert len(found) > 70
     assert not wrong, f"{len(wrong)} of {len(found)}:\n" + "\n".join(wrong)

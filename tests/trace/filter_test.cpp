@@ -94,6 +94,20 @@ TEST(FilterJit, WarningsAreShownWhereAsked_B_28) {
     EXPECT_EQ(heard_of("warn-except-first"), "UserWarning: Some donated buffers were not usable: float32[4]." + end);
     EXPECT_EQ(heard_of("all-except-first"), "");
 }
+TEST(FilterJit, WarningsAreShownInATransformationOutsideOfJit) {
+    const auto heard_of = [](const char* mode) {
+        Stderr heard;
+        const auto f = jax::filter_jit([](Array x) { return jnp::sin(x).sum(); }, {.donate = mode});
+        jax::vmap(f)(jnp::ones({2, 6}));
+        jax::jvp(f, std::tuple(jnp::ones(6)), std::tuple(jnp::ones(6)));
+        return heard.text();
+    };
+    const std::string begin = "UserWarning: Some donated buffers were not usable: ";
+    const std::string end = ".\nSee an explanation at https://docs.jax.dev/en/latest/faq.html#buffer-donation.\n";
+    EXPECT_EQ(heard_of("warn"), begin + "float32[2,6]" + end + begin + "float32[6], float32[6]" + end);
+    EXPECT_EQ(heard_of("all"), "");
+    EXPECT_EQ(heard_of("warn-except-first"), "");
+}
 TEST(Behaviours, B_35_WhatIsNoArrayIsStatic) {
     std::vector<std::string> seen;
     const auto f = jax::filter_jit([&](Array x, const auto& s) {
@@ -230,7 +244,7 @@ TEST(Filter, TreesPrintAsEquinoxPrintsThem) {
     EXPECT_EQ(jax::tree_pformat(std::tuple(jnp::ones(2))), "(f32[2],)");
     EXPECT_EQ(jax::tree_pformat(std::vector<Array>{}), "[]");
     EXPECT_EQ(jax::tree_pformat(jax::random::key(0)), "key<fry>[]");
-    EXPECT_EQ(jax::tree_pformat(model()), "Model(w=f32[3], n=3, name='net', steps=i32[2], more=[f32[2]])");
+    EXPECT_EQ(jax::tree_pformat(model()), "Model(w=f32[3], steps=i32[2], more=[f32[2]])");
     std::map<std::string, std::vector<Array>> wide{{"a", std::vector<Array>(9, jnp::ones({200, 3}))}};
     std::string want = "{\n  'a':\n  [\n";
     for (int i = 0; i < 9; ++i) want += std::string("    f32[200,3]") + (i < 8 ? ",\n" : "\n");
@@ -300,6 +314,7 @@ TEST(Filter, VmapAndCheckpointTakeModels) {
     const auto f = [](const Model& t, Array x) { return t.w * x * t.n; };
     EXPECT_EQ(jax::filter_vmap(f)(m, jnp::ones(2)).shape().str(), "(2, 3)");
     EXPECT_EQ(jax::filter_vmap(f, {.in_axes = {jax::none, 0}})(m, jnp::ones(4)).shape().str(), "(4, 2, 3)");
+    EXPECT_EQ(jax::filter_vmap(f, {.in_axes = {jax::if_array(1), jax::none}})(m, jnp::ones({})).shape().str(), "(3, 2)");
     EXPECT_EQ(jax::filter_checkpoint(f)(m, Array(1.))[0][0].item<double>(), 3.0);
     EXPECT_NE(jax::filter_make_jaxpr(jax::filter_checkpoint(f))(m, Array(1.)).str().find("remat"), std::string::npos);
 }

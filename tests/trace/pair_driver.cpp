@@ -338,9 +338,9 @@ void loops() {
 
 }  // namespace
 
-int main(int argc, char**) {
+int main(int argc, char** argv) {
     using namespace pairs;
-    if (argc > 1) return errors(), 0;
+    if (argc > 1) return std::strcmp(argv[1], "trees") == 0 ? trees() : errors(), 0;
     elementwise();
     along_axes();
     shapes();

@@ -125,6 +125,7 @@ CustomRule read_custom_rule(const JsonValue& v, const CaptureTables& tables) {
     r.perturbed = bools(v, "perturbed");
     r.zero_cotangents = bools(v, "zero_cotangents");
     r.symbolic_zeros = flag(v, "symbolic_zeros");
+    r.covers = flag(v, "covers");
     if (v.find_value("jaxpr", found)) r.jaxpr = tables.jaxpr(found);
     r.why = sym(v, "why");
     r.out_zeros = bools(v, "out_zeros");

@@ -188,6 +188,7 @@ std::string CaptureOutput::rules() {
             bools(w, "perturbed", plain ? std::vector<bool>(r.avals.size(), true) : r.perturbed);
             bools(w, "zero_cotangents", r.zero_cotangents);
             entry(w, "symbolic_zeros", r.symbolic_zeros);
+            if (r.covers) entry(w, "covers", true);
             w.key("jaxpr");
             if (r.jaxpr)
                 w.value(jaxpr(r.jaxpr));

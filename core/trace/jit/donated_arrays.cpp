@@ -15,6 +15,8 @@
 
 namespace jaxscope::jax::detail {
 
+LiteralRef filter_marker(bool warns) { return Literal{.aval = AvalRef(DType::S32, {}), .text = warns ? Sym("0") : Sym()}; }
+
 bool is_news(std::string text) {
     static std::mutex mutex;
     static auto& told = *new std::set<std::string>();
@@ -59,9 +61,8 @@ std::vector<DonatingCall> donating_calls(const ::jaxscope::Jaxpr& open, const st
             call.gone.push_back(n && !n->is_tracer() ? n : nullptr);
             if (!call.read_later && call.gone.back() && is_read_behind(open, at, a)) call.read_later = n;
         }
-        // filter_jit's say nothing unless asked to, and which it is isn't known any more.
         const Atom first = p.jaxpr->outvars.empty() ? Atom() : p.jaxpr->outvars.front();
-        if (first.is_literal() && first.literal()->aval->dtype == DType::S32) call.warning.reset();
+        if (first.is_literal() && first.literal() == filter_marker(false)) call.warning.reset();
         if (call.warning) call.body = to_text(*p.jaxpr);
     }
     return out;

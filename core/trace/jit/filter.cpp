@@ -74,6 +74,11 @@ void Moving::tangent(const std::vector<Array>& primals, const Array& t) {
 void Moving::give(Array& a, const std::vector<Array>& leaves, std::size_t& at, std::size_t& given) const {
     if (moves_[at++] == '1') a = leaves[given++];
 }
+void check_tangents(const Description& primals, const Description& tangents, const Where& where) {
+    if (!(places_of<false>(primals) == places_of<false>(tangents)))
+        detail::refuse_at(where, ErrorCode::BadUsage, "primals and tangents must have the same pytree structure",
+                          "give each array of the primals a tangent, or None (an Array without a value)");
+}
 void check_same_places(const Description& a, const Description& b, const Where& where) {
     const PyTreeDef one = places_of<false>(a), other = places_of<false>(b);
     if (!(one == other)) trees_differ(one, other, "tree_map", where);
@@ -133,6 +138,45 @@ std::vector<Array> nondifferentiable(const std::vector<Array>& values, const cha
     };
     return jax::custom_jvp(same, {.name = "_nondifferentiable"}, Where("", 0, ""))
         .defjvp(refused, {.name = "_nondifferentiable_jvp"})(values);
+}
+
+std::vector<Array> marked_ones(const std::vector<Array>& all, const std::vector<bool>& marks) {
+    std::vector<Array> out;
+    for (std::size_t i = 0; i < all.size(); ++i)
+        if (marks[i]) out.push_back(all[i]);
+    return out;
+}
+std::vector<Array> in_marked_places(const std::vector<Array>& some, const std::vector<bool>& marks) {
+    std::vector<Array> out;
+    std::size_t n = 0;
+    for (const bool mark : marks) out.push_back(mark ? some.at(n++) : Array());
+    return out;
+}
+void check_gradient_places(const Description& x, const Description& gradient) {
+    if (!(places_of<false>(x) == places_of<false>(gradient)))
+        throw Error(ErrorCode::BadUsage,
+                    "custom_vjp gradients must have the same structure as `equinox.filter(vjp_arg, equinox.is_inexact_array)`, where "
+                    "`vjp_arg` is the first argument used in the forward pass.");
+}
+std::vector<Array> cotangents_there(const std::vector<Array>& x, const std::vector<Array>& gradient, std::vector<bool>& zeros) {
+    std::vector<Array> out;
+    zeros.clear();
+    for (std::size_t i = 0; i < x.size(); ++i) {
+        if (!is_inexact_array(x[i])) continue;
+        zeros.push_back(!gradient[i].has_value());
+        if (gradient[i].has_value()) out.push_back(gradient[i]);
+    }
+    return out;
+}
+std::vector<Array> tangents_there(const std::vector<Array>& results, const std::vector<Array>& tangents, std::vector<bool>& zeros) {
+    std::vector<Array> out;
+    zeros.clear();
+    for (std::size_t k = 0; k < results.size(); ++k) {
+        if (!results[k].has_value()) continue;
+        zeros.push_back(!tangents[k].has_value());
+        if (tangents[k].has_value()) out.push_back(tangents[k]);
+    }
+    return out;
 }
 
 // ---- filter_jit
@@ -222,35 +266,81 @@ namespace {
 
 using Kind = TreeWriter::Kind;
 
-/// Lays a tree out: on one line where that fits, else its children on one between the brackets' lines, else each child on its own.
+/// Lays a tree out as Equinox's printer does. A bracket's children, and a dict's key and value, are groups: a group that fits what is left
+/// of a line stays on it, one that doesn't breaks at its own places, and those in it are asked in turn.
 class Layout {
 public:
     Layout(std::vector<std::string> leaves, std::size_t width, bool shows_fixed = true)
         : leaves_(std::move(leaves)), width_(width), shows_fixed_(shows_fixed) {}
+    /// `hidden`: per member of the structs, is it left out?
+    Layout(std::vector<std::string> leaves, const PrintOptions& o, std::vector<bool> hidden)
+        : leaves_(std::move(leaves)), width_(o.width), margin_(o.indent), hidden_(std::move(hidden)) {}
 
-    std::string text(const TreeNode& n, std::size_t indent, std::size_t used) {
-        const std::size_t first = at_;
-        const std::string line = on_one_line(n, used);
-        if (n.children.empty() || fits(used)) return line;
-        at_ = first;
-        if (n.kind == Kind::custom && n.keys[0].text.empty()) return text(*n.children[0], indent, used);
-        const auto [open, close] = brackets(n);
-        std::string out = open + "\n";
-        const std::string margin(indent + 2, ' ');
-        const std::string items = on_one_line(n, indent + 2, false);
-        if (fits(indent + 2)) return out + margin + items + "\n" + std::string(indent, ' ') + close;
-        at_ = first;
-        for (std::size_t i = 0; i < n.children.size(); ++i) {
-            out += margin + child(n, i, indent + 2) + (i + 1 < n.children.size() ? ",\n" : "\n");
+    std::string text(const TreeNode& n) {
+        write(n);
+        std::string out;
+        std::vector<bool> broken{true};  // per group around: does it break?
+        std::size_t column = 0, indent = 0;
+        for (std::size_t i = 0; i < pieces_.size(); ++i) {
+            const Piece& p = pieces_[i];
+            switch (p.kind) {
+                case Piece::open:
+                    broken.push_back(broken.back() && column + flat_width(i) > width_);
+                    break;
+                case Piece::close:
+                    broken.pop_back();
+                    break;
+                case Piece::deeper:
+                    indent += margin_;
+                    break;
+                case Piece::back:
+                    indent -= margin_;
+                    break;
+                case Piece::gap:
+                    out += broken.back() ? "\n" + std::string(indent, ' ') : p.text;
+                    column = broken.back() ? indent : column + p.text.size();
+                    break;
+                case Piece::text_of_node:
+                    add_lines(p.text, column, out);
+                    column += p.text.size() - (p.text.rfind('\n') + 1);
+                    break;
+            }
         }
-        return out + std::string(indent, ' ') + close;
+        return out;
     }
 
 private:
+    struct Piece {
+        enum Kind : unsigned char { text_of_node, gap, open, close, deeper, back } kind;
+        std::string text = {};  ///< of a gap: what stands there where the line isn't broken
+    };
+    /// Lines behind the first stand below its beginning.
+    static void add_lines(const std::string& text, std::size_t column, std::string& out) {
+        for (const char c : text) {
+            out += c;
+            if (c == '\n') out.append(column, ' ');
+        }
+    }
+    static std::size_t widest_line(const std::string& text) {
+        std::size_t most = 0, here = 0;
+        for (const char c : text) here = c == '\n' ? 0 : here + 1, most = std::max(most, here);
+        return most;
+    }
+    /// Of the group that begins at `i`, were it on one line.
+    std::size_t flat_width(std::size_t i) const {
+        std::size_t width = 0, depth = 0;
+        do {
+            const Piece& p = pieces_[i++];
+            depth += p.kind == Piece::open ? 1 : 0;
+            depth -= p.kind == Piece::close ? 1 : 0;
+            width += widest_line(p.text);
+        } while (depth > 0);
+        return width;
+    }
     static std::pair<std::string, std::string> brackets(const TreeNode& n) {
         switch (n.kind) {
             case Kind::tuple:
-                return {"(", n.children.size() == 1 ? ",)" : ")"};
+                return {"(", ")"};
             case Kind::list:
                 return {"[", "]"};
             case Kind::dict:
@@ -259,60 +349,66 @@ private:
                 return {n.type + "(", ")"};
         }
     }
-    static std::string key(const TreeNode& n, std::size_t i) {
-        if (n.kind == Kind::dict) return n.keys[i].text + ": ";
-        return n.kind == Kind::custom ? n.keys[i].text + "=" : "";
-    }
-    /// A dict's value that needs several lines begins on one of its own.
-    std::string child(const TreeNode& n, std::size_t i, std::size_t indent) {
-        const std::string name = key(n, i);
-        const std::size_t first = at_;
-        const std::string line = on_one_line(*n.children[i], indent + name.size());
-        if (fits(indent + name.size())) return name + line;
-        at_ = first;
-        if (n.kind != Kind::dict || n.children[i]->children.empty()) return name + text(*n.children[i], indent, indent + name.size());
-        return n.keys[i].text + ":\n" + std::string(indent, ' ') + text(*n.children[i], indent, indent);
-    }
-    /// As if there were one line; those of an array of several lines stand below each other.
-    std::string on_one_line(const TreeNode& n, std::size_t column, bool bracketed = true) {
-        letters_ = 0;
-        std::string out;
-        flat(n, column, out, bracketed);
+    /// The children that are written; goes past the struct's members.
+    std::vector<std::size_t> shown(const TreeNode& n) {
+        std::vector<std::size_t> out;
+        for (std::size_t i = 0; i < n.children.size(); ++i)
+            if (n.kind != Kind::custom || member_ + i >= hidden_.size() || !hidden_[member_ + i]) out.push_back(i);
+        if (n.kind == Kind::custom) member_ += n.children.size();
         return out;
     }
-    bool fits(std::size_t used) const { return used + letters_ <= width_; }
-    void add(const std::string& text, std::size_t column, std::string& out) {
-        letters_ += text.size();
-        const std::size_t line = out.rfind('\n');
-        const std::size_t at = line == std::string::npos ? column + out.size() : out.size() - line - 1;
-        for (const char c : text) {
-            out += c;
-            if (c == '\n') out.append(at, ' ');
+    void add(Piece::Kind kind, std::string text = {}) { pieces_.push_back({kind, std::move(text)}); }
+    void child(const TreeNode& n, std::size_t i) {
+        if (n.kind == Kind::dict) {
+            add(Piece::text_of_node, n.keys[i].text + ":");
+            add(Piece::gap, " ");
+        } else if (n.kind == Kind::custom) {
+            add(Piece::text_of_node, n.keys[i].text + "=");
         }
+        write(*n.children[i]);
+        if (n.kind == Kind::tuple && n.children.size() == 1) add(Piece::text_of_node, ",");
     }
-    void flat(const TreeNode& n, std::size_t column, std::string& out, bool bracketed = true) {
-        if (n.kind == Kind::leaf) return add(leaves_[at_++], column, out);
-        if (n.kind == Kind::none) return add("None", column, out);
-        if (n.kind == Kind::fixed) return add(shows_fixed_ ? n.type : "None", column, out);
-        if (n.kind == Kind::custom && n.children.size() == 1 && n.keys[0].text.empty()) return flat(*n.children[0], column, out);
+    void write(const TreeNode& n) {
+        if (n.kind == Kind::leaf) return add(Piece::text_of_node, leaves_[leaf_++]);
+        if (n.kind == Kind::none) return add(Piece::text_of_node, "None");
+        if (n.kind == Kind::fixed) return add(Piece::text_of_node, shows_fixed_ ? n.type : "None");
+        if (n.kind == Kind::custom && n.children.size() == 1 && n.keys[0].text.empty()) return write(*n.children[0]);
         const auto [open, close] = brackets(n);
-        if (bracketed) add(open, column, out);
-        for (std::size_t i = 0; i < n.children.size(); ++i) {
-            add((i ? ", " : "") + key(n, i), column, out);
-            flat(*n.children[i], column, out);
+        const std::vector<std::size_t> children = shown(n);
+        add(Piece::open);
+        add(Piece::text_of_node, open);
+        if (!children.empty()) {
+            add(Piece::deeper);
+            add(Piece::gap);
+            add(Piece::open);
+            for (const std::size_t i : children) {
+                if (i != children.front()) {
+                    add(Piece::text_of_node, ",");
+                    add(Piece::gap, " ");
+                }
+                add(Piece::open);
+                child(n, i);
+                add(Piece::close);
+            }
+            add(Piece::close);
+            add(Piece::back);
+            add(Piece::gap);
         }
-        if (bracketed) add(close, column, out);
+        add(Piece::text_of_node, close);
+        add(Piece::close);
     }
     std::vector<std::string> leaves_;
-    std::size_t width_;
-    bool shows_fixed_;                  ///< values that are no arrays; else None
-    std::size_t at_ = 0, letters_ = 0;  ///< `letters_`: of what was laid out last, without what aligns its lines
+    std::size_t width_, margin_ = 2;
+    bool shows_fixed_ = true;  ///< values that are no arrays; else None
+    std::vector<bool> hidden_;
+    std::vector<Piece> pieces_;
+    std::size_t leaf_ = 0, member_ = 0;
 };
 
 /// Equinox tells weak types, and writes what has only a shape as JAX does.
 std::string leaf_text(const Array& a, const PrintOptions& options) {
     const bool typed_only = a.node()->trace == Node::kAbstract;
-    if (typed_only || (!options.short_arrays && !a.is_tracer())) return a.repr();
+    if ((typed_only && !(options.short_arrays && options.struct_as_array)) || (!options.short_arrays && !a.is_tracer())) return a.repr();
     return (a.weak_type() ? "weak_" : "") + to_text(a.node()->aval);
 }
 std::vector<std::string> leaf_texts(const std::vector<Array>& leaves, const PrintOptions& options) {
@@ -322,19 +418,19 @@ std::vector<std::string> leaf_texts(const std::vector<Array>& leaves, const Prin
 }
 std::string half_of(const PyTreeDef& tree, const std::vector<Array>& leaves, bool arrays) {
     const PrintOptions o;
-    return Layout(arrays ? leaf_texts(leaves, o) : std::vector<std::string>(leaves.size(), "None"), o.width, !arrays)
-        .text(*tree.node(), 0, 0);
+    return Layout(arrays ? leaf_texts(leaves, o) : std::vector<std::string>(leaves.size(), "None"), o.width, !arrays).text(*tree.node());
 }
 
 }  // namespace
 
-std::string tree_pformat(const PyTreeDef& tree, const std::vector<Array>& leaves, const PrintOptions& options) {
-    return Layout(leaf_texts(leaves, options), options.width).text(*tree.node(), 0, 0);
+std::string tree_pformat(const PyTreeDef& tree, const std::vector<Array>& leaves, const std::vector<bool>& hidden,
+                         const PrintOptions& options) {
+    return Layout(leaf_texts(leaves, options), options, hidden).text(*tree.node());
 }
 std::string types_text(const PyTreeDef& tree, const Avals& types) {
     std::vector<std::string> texts;
     for (const AvalRef a : types) texts.push_back(to_text(strong(a)));
-    return Layout(std::move(texts), PrintOptions().width).text(*tree.node(), 0, 0);
+    return Layout(std::move(texts), PrintOptions().width).text(*tree.node());
 }
 void print_line(const std::string& text) {
     std::printf("%s\n", text.c_str());

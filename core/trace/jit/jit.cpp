@@ -251,9 +251,9 @@ std::vector<Array> run_entry(JitEntry& e, std::span<const Node* const> leaves, c
 }
 
 /// With the result that filter_jit puts in front.
-JaxprPtr marked(const JaxprPtr& j) {
+JaxprPtr marked(const JaxprPtr& j, bool warns) {
     auto out = std::make_shared<::jaxscope::Jaxpr>(*j);
-    out->outvars.insert(out->outvars.begin(), Atom(make_literal(AvalRef(DType::S32, {}), std::int64_t{0})));
+    out->outvars.insert(out->outvars.begin(), Atom(filter_marker(warns)));
     return out;
 }
 
@@ -271,7 +271,7 @@ std::vector<Array> stage_entry(const JitState& s, const JitEntry& e, const Call&
     const bool open = e.traced.captures_tracers();
     const JitOptions& o = s.options;
     JaxprPtr body = open ? e.traced.open() : e.traced.jaxpr;
-    if (s.rules.marker) body = marked(body);
+    if (s.rules.marker) body = marked(body, s.rules.warn);
     const std::vector<Array> inputs = open ? with_consts(e.traced, call.leaves) : call.leaves;
     const Where& where = place_of(s, call);
     std::vector<Array> out;

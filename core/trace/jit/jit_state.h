@@ -76,6 +76,9 @@ public:
     std::unordered_multimap<std::size_t, Known> known;  ///< calls by key
 };
 
+/// The number that filter_jit puts in front of the results. That of a filter_jit which warns of donations is written out: what
+/// transformations make of the call keeps that.
+LiteralRef filter_marker(bool warns);
 /// Does nobody know of it yet? JAX warns where it compiles, and compiles once.
 bool is_news(std::string text);
 /// The trace for these arguments, made if there is none.

@@ -137,7 +137,7 @@ void check_tangent(AvalRef primal, AvalRef tangent) {
 
 }  // namespace
 
-std::vector<Array> jvp(Call& call, const std::vector<Array>& tangents, const Description& tangent_tree, bool has_aux) {
+std::vector<Array> jvp(Call& call, const std::vector<Array>& tangents, const Description& tangent_tree, bool has_aux, bool none) {
     return at_place(call.where, [&] {
         refuse_statics(call);
         const PyTreeDef primals = make_tree(call.arguments()), given = make_tree(tangent_tree);
@@ -158,7 +158,10 @@ std::vector<Array> jvp(Call& call, const std::vector<Array>& tangents, const Des
             nonzero.push_back(a.node()->aval->dtype != DType::Float0);
             if (nonzero.back()) in.push_back(a);
         }
-        std::vector<Array> out = detail::call(::jaxscope::jvp(t.traced.open(), nonzero, n).jaxpr, in, call.where);
+        const JvpJaxpr made = ::jaxscope::jvp(t.traced.open(), nonzero, n);
+        std::vector<Array> out = detail::call(made.jaxpr, in, call.where);
+        for (std::size_t k = 0; none && k < n; ++k)
+            if (made.zeros[k]) out[all + k] = Array();
         // Results, auxiliary results, tangents: the auxiliary ones go last.
         std::rotate(out.begin() + static_cast<std::ptrdiff_t>(n), out.begin() + static_cast<std::ptrdiff_t>(all), out.end());
         return out;

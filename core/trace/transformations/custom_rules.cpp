@@ -134,14 +134,15 @@ Avals split_at(const Avals& all, std::size_t begin, std::size_t end) {
     return Avals(all.begin() + static_cast<std::ptrdiff_t>(begin), all.begin() + static_cast<std::ptrdiff_t>(end));
 }
 
-void check_jvp_outputs(const TracedCall& rule, const TracedCall& f, const RuleNames& names) {
+/// `zeros`: per result, has it no tangent?
+void check_jvp_outputs(const TracedCall& rule, const TracedCall& f, const RuleNames& names, const std::vector<bool>& zeros = {}) {
     const std::vector<PyTreeDef> pair = rule.out_tree.children();
     if (pair.size() != 2)
         throw Error(ErrorCode::TypeMismatch,
                     fmt::format("Custom JVP rule {} for function {} must produce a pair (list or tuple of length two) representing primal "
                                 "and tangent outputs, but got {}.",
                                 names.rule, names.function, rule.out_tree.str()));
-    if (!(pair[0] == pair[1]))
+    if (zeros.empty() && !(pair[0] == pair[1]))
         throw Error(ErrorCode::TypeMismatch,
                     fmt::format("Custom JVP rule {} for function {} must produce primal and tangent outputs with equal container (pytree) "
                                 "structures, but got {} and {} respectively.",
@@ -158,17 +159,18 @@ void check_jvp_outputs(const TracedCall& rule, const TracedCall& f, const RuleNa
             .c_str(),
         names, {pair[0], primals}, {f.out_tree, f.traced.jaxpr->out_avals()}, ".");
     std::string wrong;
-    for (std::size_t i = 0; i < n; ++i) {
-        const AvalRef expected = tangent_aval(primals[i]);
-        if (same_type(expected, tangents[i])) continue;
+    for (std::size_t i = 0, next = 0; i < n; ++i) {
+        if (i < zeros.size() && zeros[i]) continue;
+        const AvalRef expected = tangent_aval(primals[i]), tangent = tangents[next++];
+        if (same_type(expected, tangent)) continue;
         if (n == 1)
             throw Error(
                 ErrorCode::TypeMismatch,
                 fmt::format("Custom JVP rule must produce primal and tangent outputs with corresponding shapes and dtypes. Expected "
                             "{} (tangent type of {}) but got {}.",
-                            long_aval(expected), long_aval(primals[i]), long_aval(tangents[i])));
+                            long_aval(expected), long_aval(primals[i]), long_aval(tangent)));
         wrong += fmt::format("{}  primal {} with tangent {}, expecting tangent {}", wrong.empty() ? "" : "\n", long_aval(primals[i]),
-                             long_aval(tangents[i]), long_aval(expected));
+                             long_aval(tangent), long_aval(expected));
     }
     if (!wrong.empty())
         throw Error(ErrorCode::TypeMismatch,
@@ -262,19 +264,13 @@ void complete_forward(CustomCall& call, CustomRule& entry, const TracedCall& fwd
     call.complete(entry, traced);
 }
 
-void check_backward(const Backward& bwd, const TracedCall& t, const Call& f, const PyTreeDef& in_tree) {
-    if (!bwd.prefix)
-        throw Error(
-            ErrorCode::TypeMismatch,
-            fmt::format("Custom VJP bwd rule must produce an output with the same container (pytree) structure as the args tuple of "
-                        "the primal function, and in particular must produce a tuple of length equal to the number of arguments to "
-                        "the primal function, but got bwd output structure {} for primal input structure {}.",
-                        bwd.tree.str(), in_tree.str()));
+/// Cotangents have the types of the arguments; `zeros`: of these there are none.
+void check_cotangents(const std::vector<bool>& zeros, const TracedCall& t, const Call& f, const PyTreeDef& in_tree) {
     const Avals out = t.traced.jaxpr->out_avals();
     const std::vector<std::string> paths = in_tree.paths();
     std::size_t next = 0;
-    for (std::size_t i = 0; i < bwd.zeros.size(); ++i) {
-        if (bwd.zeros[i]) continue;
+    for (std::size_t i = 0; i < zeros.size(); ++i) {
+        if (zeros[i]) continue;
         const AvalRef input = f.leaves[i].node()->aval, expected = tangent_aval(input), found = out[next++];
         // JAX takes cotangents of another type where the input has fractions.
         if (expected->dtype == DType::Float0 || same_type(expected, found) ||
@@ -291,7 +287,29 @@ void check_backward(const Backward& bwd, const TracedCall& t, const Call& f, con
     }
 }
 
-void trace_rules(CustomCall& call, CustomRules& table, Call& f, Call& fwd, Backward& bwd, const RuleNames& names, const PyTreeDef& tree) {
+void check_backward(const Backward& bwd, const TracedCall& t, const Call& f, const PyTreeDef& in_tree) {
+    if (!bwd.prefix)
+        throw Error(
+            ErrorCode::TypeMismatch,
+            fmt::format("Custom VJP bwd rule must produce an output with the same container (pytree) structure as the args tuple of "
+                        "the primal function, and in particular must produce a tuple of length equal to the number of arguments to "
+                        "the primal function, but got bwd output structure {} for primal input structure {}.",
+                        bwd.tree.str(), in_tree.str()));
+    check_cotangents(bwd.zeros, t, f, in_tree);
+}
+
+struct ForwardTypes {
+    Avals all;            ///< of results, then residuals
+    std::size_t results;  ///< how many
+    /// What a backward rule takes: residuals, then cotangents but for those that are zero.
+    Avals backward(const std::vector<bool>& zero) const {
+        Avals in(all.begin() + static_cast<std::ptrdiff_t>(results), all.end());
+        for (std::size_t k = 0; k < results; ++k)
+            if (zero.empty() || !zero[k]) in.push_back(tangent_aval(all[k]));
+        return in;
+    }
+};
+ForwardTypes trace_forward(CustomCall& call, CustomRule& entry, const Call& f, Call& fwd, const RuleNames& names) {
     const TracedCall forward = trace_call(fwd, avals_of(f.leaves), "custom_vjp fwd", names.rule);
     const std::vector<PyTreeDef> pair = forward.out_tree.children();
     const Avals all = forward.traced.jaxpr->out_avals();
@@ -305,10 +323,13 @@ void trace_rules(CustomCall& call, CustomRules& table, Call& f, Call& fwd, Backw
             names.function)
             .c_str(),
         names, {pair[0], split_at(all, 0, n)}, {call.function.out_tree, call.function.traced.jaxpr->out_avals()}, ".");
-    complete_forward(call, table.rules[0], forward, n);
-    Avals in = split_at(all, n, all.size());
-    for (std::size_t k = 0; k < n; ++k) in.push_back(tangent_aval(all[k]));
-    const TracedCall backward = trace_call(bwd.make(), in, "custom_vjp bwd", names.bwd);
+    complete_forward(call, entry, forward, n);
+    return {all, n};
+}
+
+void trace_rules(CustomCall& call, CustomRules& table, Call& f, Call& fwd, Backward& bwd, const RuleNames& names, const PyTreeDef& tree) {
+    const ForwardTypes types = trace_forward(call, table.rules[0], f, fwd, names);
+    const TracedCall backward = trace_call(bwd.make(), types.backward({}), "custom_vjp bwd", names.bwd);
     check_backward(bwd, backward, f, tree);
     // Cotangents of integers are zero, whatever the rule gives.
     std::vector<bool> keep;
@@ -371,6 +392,177 @@ std::vector<Array> custom_vjp(Call& f, Call& fwd, Backward& bwd, const RuleNames
     }
     p.call_jaxpr = {call.body(), true};
     p.num_consts = static_cast<std::int64_t>(call.num_consts());
+    return bind_primitive(kCustomVjpCall, call.operands, make_params(p), f.where);
+}
+
+// ---- Rules that are told what is perturbed
+
+PerturbedRules::~PerturbedRules() = default;
+PerturbedRules::Use::~Use() = default;
+
+namespace {
+
+using Pattern = std::vector<bool>;
+
+/// All choices of some of these, the one of all first, none left out.
+std::vector<Pattern> choices(std::size_t n) {
+    std::vector<Pattern> out;
+    for (unsigned bits = (1U << n) - 1; bits > 0; --bits) {
+        Pattern& p = out.emplace_back();
+        for (std::size_t i = 0; i < n; ++i) p.push_back((bits >> i) & 1U);
+    }
+    return out;
+}
+/// What may be perturbed together: up to three leaves, or arguments, in every way; of more arguments all, and each alone.
+std::vector<Pattern> perturbations(const std::vector<std::size_t>& groups, std::size_t leaves) {
+    constexpr std::size_t kFew = 3;
+    std::vector<std::size_t> units;
+    std::size_t n = 0;
+    for (const std::size_t g : groups) {
+        n += g;
+        if (g) units.push_back(g);
+    }
+    if (n <= kFew) units.assign(n, 1);
+    std::vector<Pattern> chosen;
+    if (units.size() <= kFew) {
+        chosen = choices(units.size());
+    } else {
+        chosen.emplace_back(units.size(), true);
+        for (std::size_t u = 0; u < units.size(); ++u) chosen.emplace_back(units.size(), false)[u] = true;
+    }
+    for (Pattern& p : chosen) {
+        Pattern all;
+        for (std::size_t u = 0; u < units.size(); ++u) all.insert(all.end(), units[u], p[u]);
+        all.resize(leaves, false);
+        p = std::move(all);
+    }
+    if (chosen.empty()) chosen.emplace_back(leaves, false);
+    return chosen;
+}
+/// Which cotangents may be zero: of up to two results with fractions any but all, of more those that always are.
+std::vector<Pattern> zero_cotangents(const ForwardTypes& types) {
+    constexpr std::size_t kFew = 2;
+    std::vector<std::size_t> moving;
+    for (std::size_t k = 0; k < types.results; ++k)
+        if (is_inexact(types.all[k]->dtype)) moving.push_back(k);
+    std::vector<Pattern> out;
+    for (const Pattern& there : moving.size() <= kFew ? choices(moving.size()) : std::vector<Pattern>{Pattern(moving.size(), true)}) {
+        Pattern& zero = out.emplace_back(types.results, true);
+        for (std::size_t m = 0; m < moving.size(); ++m) zero[moving[m]] = !there[m];
+    }
+    return out;
+}
+
+/// An entry of the table for one pattern; `of`: the first one of its kind.
+CustomRule& add_entry(CustomRules& table, const char* kind, const char* name, const Avals& avals, const Pattern& perturbed, int of) {
+    CustomRule& r = table.rules.emplace_back();
+    r.kind = Sym(kind);
+    r.function = Sym(name);
+    r.avals = avals;
+    r.perturbed = perturbed;
+    r.symbolic_zeros = r.covers = true;
+    r.variant_of = of;
+    return r;
+}
+
+template <class F>
+struct Using final : PerturbedRules::Use {
+    explicit Using(F g) : f(std::move(g)) {}
+    void traced(Call& rule) override { f(rule); }
+    F f;
+};
+
+}  // namespace
+
+std::vector<Array> custom_jvp(Call& f, PerturbedRules& rules, const RuleNames& names) {
+    f.arrange_as_taken();
+    const Trace::Resumed now(Trace::waiting_for(leaves_of(f)));
+    if (!Trace::current()) return run_directly(f);
+    const Avals avals = avals_of(f.leaves);
+    CustomCall call(f, names, "custom_jvp");
+    const auto table = std::make_shared<CustomRules>();
+    for (const Pattern& perturbed : perturbations(rules.groups, avals.size())) {
+        CustomRule& entry = add_entry(*table, "custom_jvp", names.rule, avals, perturbed, 0);
+        Using trace([&](Call& rule) {
+            Avals in = avals;
+            for (std::size_t i = 0; i < avals.size(); ++i)
+                if (perturbed[i]) in.push_back(tangent_aval(avals[i]));
+            const TracedCall r = trace_call(rule, in, "custom_jvp", names.rule);
+            check_jvp_outputs(r, call.function, names, rules.zeros);
+            call.complete(entry, r.traced);
+            entry.out_zeros = rules.zeros;
+        });
+        try {
+            rules.with_forward(perturbed, trace);
+        } catch (...) {
+            entry.error = std::current_exception();
+        }
+    }
+    table->rules.front().variant_of = -1;
+    CustomJvpParams p;
+    p.jvp_jaxpr_fun = rule_attr(table, 0, names.rule);
+    p.call_jaxpr = {call.body(), true};
+    p.num_consts = static_cast<std::int64_t>(call.num_consts());
+    p.symbolic_zeros = true;
+    return bind_primitive(kCustomJvpCall, call.operands, make_params(p), f.where);
+}
+
+namespace {
+
+void trace_backward(CustomCall& call, CustomRule& entry, const ForwardTypes& types, Call& f, PerturbedRules& rules, const RuleNames& names,
+                    const PyTreeDef& tree) {
+    Using trace([&](Call& bwd) {
+        const TracedCall r = trace_call(bwd, types.backward(entry.zero_cotangents), "custom_vjp bwd", names.bwd);
+        check_cotangents(rules.zeros, r, f, tree);
+        call.complete(entry, r.traced);
+        entry.out_zeros = rules.zeros;
+    });
+    try {
+        rules.with_backward(entry.zero_cotangents, trace);
+    } catch (...) {
+        entry.error = std::current_exception();
+    }
+}
+
+}  // namespace
+
+std::vector<Array> custom_vjp(Call& f, PerturbedRules& rules, const RuleNames& names) {
+    f.arrange_as_taken();
+    const Trace::Resumed now(Trace::waiting_for(leaves_of(f)));
+    if (!Trace::current()) return run_directly(f);
+    const Avals avals = avals_of(f.leaves);
+    const PyTreeDef tree = make_tree(f.arguments());
+    CustomCall call(f, names, "custom_vjp");
+    // Forward rules first: adding to a table moves its entries.
+    const std::vector<Pattern> patterns = perturbations(rules.groups, avals.size());
+    const auto table = std::make_shared<CustomRules>();
+    CustomRules made;
+    for (const Pattern& perturbed : patterns) {
+        CustomRule& entry = add_entry(*table, "custom_vjp_fwd", names.rule, avals, perturbed, 0);
+        Using trace([&](Call& fwd) {
+            const ForwardTypes types = trace_forward(call, entry, f, fwd, names);
+            for (const Pattern& zero : zero_cotangents(types)) {
+                CustomRule& bwd = add_entry(made, "custom_vjp_bwd", names.bwd, avals, perturbed, static_cast<int>(patterns.size()));
+                bwd.zero_cotangents = zero;
+                trace_backward(call, bwd, types, f, rules, names, tree);
+            }
+        });
+        try {
+            rules.with_forward(perturbed, trace);
+        } catch (...) {
+            entry.error = std::current_exception();
+        }
+    }
+    const auto first_backward = static_cast<std::uint32_t>(patterns.size());
+    if (made.rules.empty()) add_entry(made, "custom_vjp_bwd", names.bwd, avals, patterns.front(), 0).error = table->rules[0].error;
+    table->rules.front().variant_of = made.rules.front().variant_of = -1;
+    table->rules.insert(table->rules.end(), made.rules.begin(), made.rules.end());
+    CustomVjpParams p;
+    p.fwd_jaxpr_thunk = rule_attr(table, 0, names.rule);
+    p.bwd = rule_attr(table, first_backward, names.bwd);
+    p.call_jaxpr = {call.body(), true};
+    p.num_consts = static_cast<std::int64_t>(call.num_consts());
+    p.symbolic_zeros = true;
     return bind_primitive(kCustomVjpCall, call.operands, make_params(p), f.where);
 }
 

@@ -23,9 +23,21 @@ std::tuple<Array, Array> both(const Array& v, const Array& n) {
     Array s = jnp::sin(v), t = n.sum();
     return {s * t, n};
 }
+/// The examples of the checkpoint seed.
+void seeds_checkpoints() {
+    PAIR("jax.value_and_grad(jax.checkpoint(lambda t: jnp.sin(jnp.sin(jnp.sin(t)))))(2.)",
+         jax::value_and_grad(jax::checkpoint([](Array t) { return jnp::sin(jnp::sin(jnp::sin(t))); }))(2.));
+    PAIR("jax.grad(lambda a: jnp.sin(jax.checkpoint(lambda t: jnp.sin(jax.checkpoint(lambda u: jnp.sin(u))(t)))(a)).sum())(v)",
+         jax::grad([](Array a) {
+             const auto inner = jax::checkpoint([](Array u) { return jnp::sin(u); });
+             return jnp::sin(jax::checkpoint([=](Array t) { return jnp::sin(inner(t)); })(a)).sum();
+         })(v));
+}
+
 }  // namespace
 
 void autodiff() {
+    seeds_checkpoints();
     PAIR("jax.vjp(jnp.sin, x)[1](y)", [&] {
         auto [out, f_vjp] = jax::vjp(wave, x);
         return f_vjp(y);

@@ -55,9 +55,79 @@ const auto cjs =
     jax::custom_jvp([](Array t, Array u) { return t * u; }, {.name = "cjs"})
         .defjvps([](Array dt, Array, Array, Array u) { return dt * u * 3.; }, [](Array du, Array, Array t, Array) { return du * t * 5.; });
 
+using Two = std::pair<Array, Array>;
+const auto fj = jax::filter_custom_jvp([](Array t, Array u) { return jnp::sin(t) * u; }).def_jvp([](auto p, auto d) {
+    const auto& [t, u] = p;
+    const auto& [dt, du] = d;
+    Array y = jnp::sin(t) * u;
+    if (!du.has_value()) return Two(y, 2. * dt * u);
+    if (!dt.has_value()) return Two(y, 3. * du);
+    return Two(y, dt * u + du);
+});
+const auto fj2 = jax::filter_custom_jvp([](Array t, Array u) {
+                     return Two{jnp::sin(t), u * 2.};
+                 }).def_jvp([](auto p, auto d) {
+    const auto& [t, u] = p;
+    const auto& [dt, du] = d;
+    const Two y{jnp::sin(t), u * 2.};
+    return std::pair(y, Two{dt.has_value() ? 5. * dt : Array(), du});
+});
+const auto fv = jax::filter_custom_vjp([](Two t) { return jnp::sin(t.first) * t.second; })
+                    .def_fwd([](const Two& perturbed, Two t) {
+                        Array y = jnp::sin(t.first) * t.second;
+                        return std::pair(y, perturbed.first ? jnp::cos(t.first) : Array());
+                    })
+                    .def_bwd([](Array c, Array g, const Two& perturbed, const Two&) {
+                        const Array first = c.has_value() ? c * g : Array();
+                        return Two{first, perturbed.second ? 3. * g : Array()};
+                    });
+const auto fv2 = jax::filter_custom_vjp([](Two t) {
+                     return Two{jnp::sin(t.first), t.second * 2.};
+                 }).def_fwd([](bool, Two t) {
+                       return std::pair(Two{jnp::sin(t.first), t.second * 2.}, lax::Nothing{});
+                   }).def_bwd([](lax::Nothing, Two g, bool, const Two&) {
+    return Two{g.first.has_value() ? 5. * g.first : Array(), g.second.has_value() ? 7. * g.second : Array()};
+});
+void rules_of_equinox() {
+    PAIR("fj(v, v)", fj(v, v));
+    PAIR("jax.grad(lambda a: fj(a, v).sum())(v)", jax::grad([=](Array a) { return fj(a, v).sum(); })(v));
+    PAIR("jax.grad(lambda a: fj(v, a).sum())(v)", jax::grad([=](Array a) { return fj(v, a).sum(); })(v));
+    PAIR("jax.grad(lambda a: fj(a, a).sum())(v)", jax::grad([](Array a) { return fj(a, a).sum(); })(v));
+    PAIR("jax.jvp(lambda a: fj(a, v), (v,), (v,))", jax::jvp([=](Array a) { return fj(a, v); }, std::tuple(v), std::tuple(v)));
+    PAIR("jax.jvp(lambda a: fj2(v, a), (v,), (v,))", jax::jvp([=](Array a) { return fj2(v, a); }, std::tuple(v), std::tuple(v)));
+    PAIR("jax.grad(lambda a: fj2(a, v)[0].sum())(v)", jax::grad([=](Array a) { return fj2(a, v).first.sum(); })(v));
+    PAIR("jax.vmap(jax.grad(lambda a, b: fj(a, b).sum()), in_axes=(0, None))(x, v)",
+         jax::vmap(jax::grad([](Array a, Array c) { return fj(a, c).sum(); }), {.in_axes = {0, none}})(x, v));
+    PAIR("jax.grad(lambda a: jax.vmap(lambda r: fj(r, a))(x).sum())(v)",
+         jax::grad([=](Array a) { return jax::vmap([=](Array r) { return fj(r, a); })(x).sum(); })(v));
+    PAIR("jax.grad(jax.checkpoint(lambda a: fj(a, v).sum()))(v)", jax::grad(jax::checkpoint([=](Array a) { return fj(a, v).sum(); }))(v));
+    PAIR("jax.grad(lambda a: jax.grad(lambda c: fj(c, a).sum())(v).sum())(v)",
+         jax::grad([=](Array a) { return jax::grad([=](Array c) { return fj(c, a).sum(); })(v).sum(); })(v));
+    PAIR("jax.grad(lambda a: lax.scan(lambda c, e: (fj(c, e), None), a, x)[0].sum())(v)", jax::grad([=](Array a) {
+             return lax::scan([](Array c, Array e) { return std::pair(fj(c, e), lax::Nothing{}); }, a, x).first.sum();
+         })(v));
+    PAIR("fv((v, v))", fv(Two(v, v)));
+    PAIR("jax.grad(lambda a: fv((a, v)).sum())(v)", jax::grad([=](Array a) { return fv(Two(a, v)).sum(); })(v));
+    PAIR("jax.grad(lambda a: fv((v, a)).sum())(v)", jax::grad([=](Array a) { return fv(Two(v, a)).sum(); })(v));
+    PAIR("jax.grad(lambda a: fv((a, a)).sum())(v)", jax::grad([](Array a) { return fv(Two(a, a)).sum(); })(v));
+    PAIR("jax.grad(jax.checkpoint(lambda a: fv((v, a)).sum()))(v)",
+         jax::grad(jax::checkpoint([=](Array a) { return fv(Two(v, a)).sum(); }))(v));
+    PAIR("jax.vmap(jax.grad(lambda a, b: fv((b, a)).sum()), in_axes=(0, None))(x, v)",
+         jax::vmap(jax::grad([](Array a, Array c) { return fv(Two(c, a)).sum(); }), {.in_axes = {0, none}})(x, v));
+    PAIR("jax.grad(lambda a: fv2((a, a))[0].sum())(v)", jax::grad([](Array a) { return fv2(Two(a, a)).first.sum(); })(v));
+    PAIR("jax.grad(lambda a: fv2((a, a))[1].sum())(v)", jax::grad([](Array a) { return fv2(Two(a, a)).second.sum(); })(v));
+    PAIR("jax.grad(lambda a: sum(fv2((a, a))).sum())(v)", jax::grad([](Array a) {
+             const Two both = fv2(Two(a, a));
+             return (0 + both.first + both.second).sum();
+         })(v));
+    PAIR("jax.grad(lambda a: jax.jit(lambda c: fv2((c, v))[0])(a).sum())(v)",
+         jax::grad([=](Array a) { return jax::jit([=](Array c) { return fv2(Two(c, v)).first; }, {.name = "<lambda>"})(a).sum(); })(v));
+}
+
 }  // namespace
 
 void custom_rules() {
+    rules_of_equinox();
     PAIR("cj(x)", cj(x));
     PAIR("jax.grad(lambda t: cj(t).sum())(x)", jax::grad([](Array t) { return cj(t).sum(); })(x));
     PAIR("jax.jvp(cj, (x,), (y,))", jax::jvp(cj, std::tuple(x), std::tuple(y)));

@@ -231,7 +231,7 @@ void sampled() {
     PAIR("jnp.quantile(w.reshape(2, 2, 5), 0.3, axis=(0, 2))", jnp::quantile(w.reshape({2, 2, 5}), 0.3, {.axis = {0, 2}}));
     PAIR("jnp.quantile(w.reshape(2, 2, 5), v[:3] / 2, axis=(2, 0), keepdims=True)",
          jnp::quantile(w.reshape({2, 2, 5}), v[slice(3)] / 2, {.axis = {2, 0}, .keepdims = true}));
-    PAIR("jnp.quantile(x, 0.3, axis=(0,))", jnp::quantile(x, 0.3, {.axis = {0}}));
+    PAIR("jnp.quantile(x, 0.3, axis=(0,))", jnp::quantile(x, 0.3, {.axis = std::vector<std::int64_t>{0}}));
     PAIR("jnp.quantile(x, 0.3, axis=(1, 0))", jnp::quantile(x, 0.3, {.axis = {1, 0}}));
     PAIR("jnp.quantile(x, 0.3, axis=())", jnp::quantile(x, 0.3, {.axis = std::vector<std::int64_t>{}}));
     PAIR("jnp.quantile(x, v[:2] / 2, keepdims=True)", jnp::quantile(x, v[slice(2)] / 2, {.keepdims = true}));
@@ -239,7 +239,7 @@ void sampled() {
     PAIR("jnp.median(w.reshape(2, 2, 5), axis=(1, 2), keepdims=True)",
          jnp::median(w.reshape({2, 2, 5}), {.axis = {1, 2}, .keepdims = true}));
     PAIR("jnp.median(w.reshape(2, 1, 2, 5), axis=(1, 3))", jnp::median(w.reshape({2, 1, 2, 5}), {.axis = {1, 3}}));
-    PAIR("jnp.median(n, axis=(0,))", jnp::median(n, {.axis = {0}}));
+    PAIR("jnp.median(n, axis=(0,))", jnp::median(n, {.axis = std::vector<std::int64_t>{0}}));
     PAIR("jax.grad(lambda t: jnp.median(t * t, axis=(0, -1)).sum())(w.reshape(2, 2, 5))", jax::grad([](Array t) {
              return jnp::median(t * t, {.axis = {0, -1}}).sum();
          })(w.reshape({2, 2, 5})));

@@ -102,6 +102,7 @@ void loops_that_close_over();
 void indexing();
 void methods();
 void weak_types();
+void trees();   ///< texts of what Equinox's functions on trees give
 void errors();  ///< what is refused: its text alone
 
 }  // namespace pairs
