@@ -52,6 +52,21 @@ TEST(FilterRules, CustomJvpRefusesTangentsOfKeywords) {
     EXPECT_EQ(error_of([&] { jax::filter_grad([&](Array s) { return h(jnp::ones(2), jax::kw("s", s)).sum(); })(jnp::ones({})); }),
               "Received keyword tangent");
 }
+TEST(FilterRules, OfManyLeavesWholeArgumentsArePerturbed) {
+    using Lists = std::vector<Array>;
+    const auto product = [](const Lists& a, const Lists& b) { return (a[0] * a[1] * b[0] * b[1]).sum(); };
+    const auto f = jax::filter_custom_jvp(product).def_jvp([&](auto primals, auto tangents) {
+        const auto& [a, b] = primals;
+        const auto& [da, db] = tangents;
+        // Of an argument of which one array moves the other one has a tangent, too: zeros.
+        if (!db[0].has_value()) return std::pair(product(a, b), 10. * (da[0] + 2. * da[1]).sum());
+        return std::pair(product(a, b), 3. * db[1].sum());
+    });
+    const Array one = jnp::ones(2);
+    EXPECT_EQ(jax::grad([&](Array x) { return f(Lists{x, one}, Lists{one, one}); })(one).str(), "[10. 10.]");
+    EXPECT_EQ(jax::grad([&](Array x) { return f(Lists{one, x}, Lists{one, one}); })(one).str(), "[20. 20.]");
+    EXPECT_EQ(jax::grad([&](Array x) { return f(Lists{one, one}, Lists{one, x}); })(one).str(), "[3. 3.]");
+}
 TEST(FilterRules, CombineTakesNodesWhole) {
     using T = std::pair<std::optional<std::vector<Array>>, Array>;
     const T a{std::nullopt, Array(1.)}, b{std::vector<Array>{Array(2.), Array(3.)}, Array(4.)};
