@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // What stands where no program is open. Comes in: files that were open before. Goes out: what to open. Never here: opening it.
+#include <QLabel>
 #include <QListWidget>
 #include <QPushButton>
 #include <QWidget>

@@ -164,7 +164,7 @@ void Autosave::keep(const Workspace& workspace) {
 QString Autosave::close(const Workspace& workspace) {
     if (own_.name().isEmpty() || closed_) return problem_;
     if (!workspace.programs.isEmpty())
-        if (const QString problem = write_whole(workspace_text(workspace), last_file()); !problem.isEmpty()) return problem;
+        if (QString problem = write_whole(workspace_text(workspace), last_file()); !problem.isEmpty()) return problem;
     closed_ = true;
     const QString file = own_.name();
     own_.set_name({});

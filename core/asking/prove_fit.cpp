@@ -66,10 +66,10 @@ void measure(const Inspection& again, FitProof& out) {
 
 }  // namespace
 
-FitProof prove_fit(const BudgetFit& fit, const Inspection& inspection, RecaptureRequest request, const std::string& why_not_run) {
+FitProof prove_fit(const BudgetFit& fit, const Inspection& inspection, const RecaptureRequest& request, const std::string& why_not_run) {
     FitProof out;
     try {
-        const Rewritten written = recapture_rewritten(std::move(request), edits_of(fit, inspection.program()));
+        const Rewritten written = recapture_rewritten(request, edits_of(fit, inspection.program()));
         out.patch = written.patch;
         const Inspection again(written.program, inspection.choices());
         out.planned_peak = again.plan().planned_peak;

@@ -10,6 +10,6 @@ namespace jaxscope {
 /// anew from those, plans it and runs it in a process of its own: the step that `inspection` plans. `why_not_run`: a reason not to run it;
 /// empty: none.
 /// Throws Error{Cancelled}; whatever else goes wrong is the proof's `problem`.
-FitProof prove_fit(const BudgetFit& fit, const Inspection& inspection, RecaptureRequest request, const std::string& why_not_run);
+FitProof prove_fit(const BudgetFit& fit, const Inspection& inspection, const RecaptureRequest& request, const std::string& why_not_run);
 
 }  // namespace jaxscope

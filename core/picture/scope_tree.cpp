@@ -21,7 +21,7 @@ constexpr const char *kForward = "forward", *kBackward = "backward", *kRecompute
 
 /// Of Python's qualified name the function's own: "step" of "program.<locals>.step".
 std::string own_name(Sym function) {
-    const std::string name = function.str();
+    const std::string& name = function.str();
     return name.substr(name.rfind('.') + 1);
 }
 

@@ -2,8 +2,10 @@
 #include "report/verdict.h"
 
 #include <fmt/format.h>
+#include <cmath>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <optional>
 #include <set>
@@ -26,7 +28,7 @@ constexpr double kAllEquations = 10 * kSearchEquations;
 constexpr double kPatience = 60;  // seconds: ends what is hopeless
 
 double share(std::int64_t part, std::int64_t whole) { return whole > 0 ? static_cast<double>(part) / static_cast<double>(whole) : 0; }
-int percent(double x) { return static_cast<int>(100 * x + 0.5); }
+int percent(double x) { return static_cast<int>(std::lround(100 * x)); }
 
 std::string peak_sentence(const Inspection& inspection, const MemoryReport& memory) {
     std::string text = "Peak: " + bytes_text(memory.planned_peak) + " planned";

@@ -9,6 +9,7 @@
 #include "calls/control_flow.h"
 #include "calls/loops/scan.h"
 #include "lax/collectives/collectives.h"
+#include "lax/params/placement.h"
 #include "lax/primitives.h"
 #include "sharding/flatten.h"
 #include "sharding/partition.h"

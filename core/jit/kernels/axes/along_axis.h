@@ -23,9 +23,11 @@ struct AxisBlock {
 /// cumulate: running sums, products, maxima or minima of each column, kept in double precision where they are floating; row by row from
 /// the first one (with a negative stride that is the last). `in` and `out` may be the same.
 /// find_extreme: the row of each column's first largest or smallest element; the first NaN wins. Fewer than 2^31 rows.
+// NOLINTBEGIN(bugprone-macro-parentheses): T is a type
 #define JAXSCOPE_ALONG_AXIS(T)                                                   \
     void cumulate(ReduceKind kind, const AxisBlock& block, const T* in, T* out); \
     void find_extreme(bool largest, const AxisBlock& block, const T* in, std::int64_t* row);
+// NOLINTEND(bugprone-macro-parentheses)
 JAXSCOPE_EACH_AXIS_TYPE(JAXSCOPE_ALONG_AXIS)
 #undef JAXSCOPE_ALONG_AXIS
 

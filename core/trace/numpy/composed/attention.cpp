@@ -97,7 +97,7 @@ Array attend(const Array& query, const Array& key, const Array& value, const Mas
     if (m.bias.has_value()) logits = (logits + m.bias).astype(logits.dtype());
     if (m.mask.has_value() || h.any()) logits = numpy::where(seen_keys(logits, m.mask, h), logits, scalar_of(logits, kLargeNegative));
     const Array shares = softmax(logits.astype(float32), -1).astype(key.dtype());
-    const Array encoded = numpy::einsum("BNTS,BSNH->BTNH", shares, value);
+    Array encoded = numpy::einsum("BNTS,BSNH->BTNH", shares, value);
     if (!h.queries.has_value()) return encoded;
     const Array real = within(h.queries, numpy::arange(encoded.shape(1))[{none, all}])[{all, all, none, none}];
     return encoded * real.astype(encoded.dtype());

@@ -165,7 +165,7 @@ Array polymul(const Operand& a, const Operand& b) {
 }
 Array polyder(const Operand& p, std::int64_t m) {
     return composed_one("polyder", fmt::format("{}", m), {p}, [&](const Arrays& given) {
-        const Array v = detail::arrays_of_one_type(given, true)[0];
+        Array v = detail::arrays_of_one_type(given, true)[0];
         if (m < 0) detail::refuse_at(p.where, ErrorCode::BadUsage, "Order of derivative must be positive", "polyint goes the other way");
         if (m == 0) return v;
         Array powers = arange(m, v.shape(0), AsType(v.dtype()))[{none}];
