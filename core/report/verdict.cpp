@@ -2,7 +2,6 @@
 #include "report/verdict.h"
 
 #include <fmt/format.h>
-#include <cmath>
 
 #include <algorithm>
 #include <cmath>

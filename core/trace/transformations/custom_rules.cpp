@@ -134,6 +134,16 @@ Avals split_at(const Avals& all, std::size_t begin, std::size_t end) {
     return Avals(all.begin() + static_cast<std::ptrdiff_t>(begin), all.begin() + static_cast<std::ptrdiff_t>(end));
 }
 
+/// A rule that can't be traced is refused when it is asked for.
+template <class F>
+void keeping_error(CustomRule& entry, const F& trace) {
+    try {
+        trace();
+    } catch (...) {
+        entry.error = std::current_exception();
+    }
+}
+
 /// `zeros`: per result, has it no tangent?
 void check_jvp_outputs(const TracedCall& rule, const TracedCall& f, const RuleNames& names, const std::vector<bool>& zeros = {}) {
     const std::vector<PyTreeDef> pair = rule.out_tree.children();
@@ -228,13 +238,11 @@ std::vector<Array> custom_jvp(Call& f, Call& rule, const RuleNames& names) {
         entry.avals = avals;
         table->rules.push_back(entry);
         const Tracing tracing({f.type, rule.type, names.identity, tree, avals, table});
-        try {
+        keeping_error(table->rules.front(), [&] {
             const TracedCall r = trace_call(rule, with_tangents(avals), "custom_jvp", names.rule);
             check_jvp_outputs(r, call.function, names);
             call.complete(table->rules.front(), r.traced);
-        } catch (...) {
-            table->rules.front().error = std::current_exception();
-        }
+        });
         p.jvp_jaxpr_fun = rule_attr(table, 0, names.rule);
     }
     p.call_jaxpr = {call.body(), true};
@@ -492,11 +500,7 @@ std::vector<Array> custom_jvp(Call& f, PerturbedRules& rules, const RuleNames& n
             call.complete(entry, r.traced);
             entry.out_zeros = rules.zeros;
         });
-        try {
-            rules.with_forward(perturbed, trace);
-        } catch (...) {
-            entry.error = std::current_exception();
-        }
+        keeping_error(entry, [&] { rules.with_forward(perturbed, trace); });
     }
     table->rules.front().variant_of = -1;
     CustomJvpParams p;
@@ -517,11 +521,7 @@ void trace_backward(CustomCall& call, CustomRule& entry, const ForwardTypes& typ
         call.complete(entry, r.traced);
         entry.out_zeros = rules.zeros;
     });
-    try {
-        rules.with_backward(entry.zero_cotangents, trace);
-    } catch (...) {
-        entry.error = std::current_exception();
-    }
+    keeping_error(entry, [&] { rules.with_backward(entry.zero_cotangents, trace); });
 }
 
 }  // namespace
@@ -547,11 +547,7 @@ std::vector<Array> custom_vjp(Call& f, PerturbedRules& rules, const RuleNames& n
                 trace_backward(call, bwd, types, f, rules, names, tree);
             }
         });
-        try {
-            rules.with_forward(perturbed, trace);
-        } catch (...) {
-            entry.error = std::current_exception();
-        }
+        keeping_error(entry, [&] { rules.with_forward(perturbed, trace); });
     }
     const auto first_backward = static_cast<std::uint32_t>(patterns.size());
     if (made.rules.empty()) add_entry(made, "custom_vjp_bwd", names.bwd, avals, patterns.front(), 0).error = table->rules[0].error;
