@@ -299,6 +299,45 @@ def test_short_sums(cli, tmp_path, threads):
         same(cli, tmp_path, f, pairs, threads)
 
 
+def test_divisions_of_whole_numbers(cli, tmp_path):
+    """Every pair of bytes; of wider ones the edges, any bits, and quotients next to whole numbers. By constants, too, and by one that an
+    equation makes of a literal."""
+    def pairs_of(dtype):
+        info = np.iinfo(dtype)
+        if info.bits == 8:
+            whole = np.arange(info.min, info.max + 1, dtype=dtype)
+            return [a.ravel() for a in np.meshgrid(whole, whole)]
+        edges = np.array([0, 1, 2, 3, 7, info.max, info.max - 1, info.max // 2, *((-1, -2, info.min, info.min + 1) if info.min else ())], dtype)
+        x, y = (np.frombuffer(R.bytes(4000 * info.bits // 8), dtype).copy() for _ in range(2))
+        y = y >> R.randint(0, info.bits, 4000).astype(dtype)
+        near = (x // np.where(y == 0, 1, y) * y + R.randint(-1, 2, 4000).astype(dtype)).astype(dtype)
+        parts = [[a.ravel() for a in np.meshgrid(edges, edges)], (x, y), (near, y)]
+        return [np.concatenate(p) for p in zip(*parts)]
+
+    def f(all_pairs):
+        out = []
+        for x, y in all_pairs:
+            by = [7, 10, 1, 0, jnp.iinfo(x.dtype).max, jnp.iinfo(x.dtype).min, *((-1, -3) if jnp.iinfo(x.dtype).min else ())]
+            out += [lax.div(x, y), lax.rem(x, y), x // 2 + y // 3, x % 5]
+            out += [op(x, lax.full_like(x, b)) for b in by for op in (lax.div, lax.rem)]
+        return out
+    R.seed(30)
+    types = (np.int8, np.uint8, np.int16, np.uint16, np.int32, np.uint32)
+    with np.errstate(all="ignore"):
+        all_pairs = [[jnp.asarray(a) for a in pairs_of(t)] for t in types]
+    same(cli, tmp_path, f, (all_pairs,), 2)
+
+
+def test_positions_of_booleans(cli, tmp_path):
+    """jnp.select finds the first condition that holds so."""
+    R.seed(31)
+    x = array(jnp.float32, 5, 300, 7)
+
+    def f(x):
+        return [g(x > 1, axis) for axis in range(3) for g in (jnp.argmax, jnp.argmin)] + [jnp.select([x < -1, x < 0, x < 1], [x, x * 2, jnp.exp(x)], 0)]
+    same(cli, tmp_path, f, (x,), 2)
+
+
 def test_remainders_of_f32(cli, tmp_path):
     """Whole vectors, exact: quotients of all sizes, whole ones, numbers of any bits, zeros' signs."""
     edges = np.array([0, -0.0, 1, -1, np.inf, -np.inf, np.nan, 1e-45, -1e-45, 1e-38, 3.4e38, -3.4e38, 5, -5, 2.0**29, 2.0**30, 0.1], np.float32)

@@ -14,17 +14,11 @@ namespace jaxscope::exec {
 
 namespace {
 
-float digamma_f32(float x) { return static_cast<float>(digamma(x)); }
 /// The library's reads bits, and so sees denormals: those are zeros here, as in XLA.
-float lgamma_f32(float x) {
-    int sign = 0;
-    return lgammaf_r(x == 0 ? 0.0f : x, &sign);
-}
 double lgamma_f64(double x) {
     int sign = 0;
     return lgamma_r(x == 0 ? 0.0 : x, &sign);
 }
-float erf_inv_f32(float x) { return static_cast<float>(erf_inv(x)); }
 /// float8_e8m0fnu's least value is a denormal float32, which runs flush where they convert it (threads/denormals.h): that goes by bits.
 constexpr std::uint32_t kLeastOfE8M0 = 0x00400000;
 
@@ -47,9 +41,7 @@ void* address(F* f) {
 
 std::span<const RuntimeSymbol> runtime_math_symbols() {
     static const RuntimeSymbol all[] = {
-        {"jaxscope_digamma", address(&digamma)},          {"jaxscope_digammaf", address(&digamma_f32)},
-        {"jaxscope_erf_inv", address(&erf_inv)},          {"jaxscope_erf_invf", address(&erf_inv_f32)},
-        {"jaxscope_lgamma", address(&lgamma_f64)},        {"jaxscope_lgammaf", address(&lgamma_f32)},
+        {"jaxscope_digamma", address(&digamma)},          {"jaxscope_lgamma", address(&lgamma_f64)},
         {"jaxscope_stage_tile", address(&stage_tile)},    {"jaxscope_checked_index", address(&checked_index)},
         {"jaxscope_small_float_bits", address(&bits_of)}, {"jaxscope_small_float_value", address(&value_of)},
     };

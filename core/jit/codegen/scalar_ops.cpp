@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "ir/types/element.h"
 #include "jit/codegen/half_floats.h"
+#include "jit/codegen/special_math.h"
 #include "jit/codegen/vector_math.h"
 
 namespace jaxscope::exec {
@@ -219,6 +220,7 @@ Number ScalarOps::unary(KOp o, const Number& a) {
 
 Number ScalarOps::call(const KFunction& f, const Number& a) {
     JAXSCOPE_ASSERT(is_float(a.dtype));
+    if (Value* y = special_function(b, f.name, a.re)) return real(a.dtype, y);
     return real(a.dtype, call_libm(b, f.name, {a.re}));
 }
 
@@ -385,6 +387,10 @@ Number ScalarOps::next_after(const Number& x, const Number& y) {
 /// x / 0 = -1 (all bits set) and x % 0 = x; the smallest number by -1 is itself, remainder 0.
 Value* ScalarOps::divide(Value* x, Value* y, bool is_signed, bool remainder) {
     llvm::Type* t = x->getType();
+    if (const auto* c = llvm::dyn_cast<llvm::ConstantInt>(y); c && !c->isZero() && !c->isMinusOne()) {  // LLVM multiplies
+        if (remainder) return is_signed ? b.CreateSRem(x, y) : b.CreateURem(x, y);
+        return is_signed ? b.CreateSDiv(x, y) : b.CreateUDiv(x, y);
+    }
     Value* zero = llvm::ConstantInt::get(t, 0);
     Value* one = llvm::ConstantInt::get(t, 1);
     Value* minus_one = llvm::ConstantInt::getSigned(t, -1);
@@ -396,12 +402,20 @@ Value* ScalarOps::divide(Value* x, Value* y, bool is_signed, bool remainder) {
         unsafe = b.CreateOr(unsafe, overflow);  // dividing by 1 instead gives the right answer: itself, remainder 0
     }
     Value* safe = b.CreateSelect(unsafe, one, y);
-    if (remainder) {
-        Value* r = is_signed ? b.CreateSRem(x, safe) : b.CreateURem(x, safe);
-        return b.CreateSelect(by_zero, x, r);
-    }
-    Value* q = is_signed ? b.CreateSDiv(x, safe) : b.CreateUDiv(x, safe);
-    return b.CreateSelect(by_zero, minus_one, q);
+    Value* q = quotient(x, safe, is_signed);
+    if (!remainder) return b.CreateSelect(by_zero, minus_one, q);
+    return b.CreateSelect(by_zero, x, b.CreateSub(x, b.CreateMul(q, safe)));
+}
+
+/// Processors divide whole numbers one by one, floats in vectors. The float quotient of numbers of up to 16 (32) bits is off by less than
+/// a 2^8th (2^21st) of its distance to the next whole number, so that cutting its fraction off gives the exact one.
+Value* ScalarOps::quotient(Value* x, Value* y, bool is_signed) {
+    const unsigned bits = x->getType()->getIntegerBitWidth();
+    if (bits > 32) return is_signed ? b.CreateSDiv(x, y) : b.CreateUDiv(x, y);
+    llvm::Type* f = bits <= 16 ? b.getFloatTy() : b.getDoubleTy();
+    const auto as_float = [&](Value* v) { return is_signed ? b.CreateSIToFP(v, f) : b.CreateUIToFP(v, f); };
+    Value* q = b.CreateFDiv(as_float(x), as_float(y));
+    return is_signed ? b.CreateFPToSI(q, x->getType()) : b.CreateFPToUI(q, x->getType());
 }
 
 Number ScalarOps::integer_binary(KOp o, const Number& l, const Number& r) {

@@ -57,6 +57,7 @@ private:
     Number integer_binary(KOp o, const Number& x, const Number& y);
     Number complex_binary(KOp o, const Number& x, const Number& y);
     llvm::Value* divide(llvm::Value* x, llvm::Value* y, bool is_signed, bool remainder);
+    llvm::Value* quotient(llvm::Value* x, llvm::Value* y, bool is_signed);
     llvm::Value* round_to(DType d, llvm::Value* v);
     llvm::Value* wrap(DType d, llvm::Value* v);
     llvm::Value* float_to_int(llvm::Value* v, DType to);

@@ -2,43 +2,18 @@
 #include "jit/codegen/vector_math.h"
 
 #include <cmath>
-#include <initializer_list>
 #include <string>
 
-#include <llvm/IR/Intrinsics.h>
 #include <llvm/IR/Module.h>
+
+#include "jit/codegen/formula.h"
+#include "jit/codegen/special_math.h"
 
 namespace jaxscope::exec {
 
 namespace {
 
 using llvm::Value;
-
-/// Arithmetic on one f32 (or f64) value, written as formulas.
-class Formula {
-public:
-    explicit Formula(llvm::IRBuilder<>& builder) : b(builder) {}
-    Value* c(double v) const { return llvm::ConstantFP::get(b.getFloatTy(), v); }
-    Value* ci(std::uint32_t v) const { return b.getInt32(v); }
-    Value* fma(Value* x, Value* y, Value* z) const { return b.CreateIntrinsic(llvm::Intrinsic::fma, {x->getType()}, {x, y, z}); }
-    Value* fabs(Value* x) const { return b.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, x); }
-    Value* round(Value* x) const { return b.CreateUnaryIntrinsic(llvm::Intrinsic::nearbyint, x); }
-    Value* bits(Value* x) const { return b.CreateBitCast(x, b.getInt32Ty()); }
-    Value* number(Value* x) const { return b.CreateBitCast(x, b.getFloatTy()); }
-    Value* copysign(Value* x, Value* sign) const { return b.CreateBinaryIntrinsic(llvm::Intrinsic::copysign, x, sign); }
-    /// Horner's scheme, highest power first.
-    Value* poly(Value* x, std::initializer_list<double> coefficients) const {
-        Value* r = nullptr;
-        for (const double k : coefficients)
-            r = r ? fma(r, x, llvm::ConstantFP::get(x->getType(), k)) : llvm::ConstantFP::get(x->getType(), k);
-        return r;
-    }
-    Value* clamp(Value* x, double low, double high) const {  // NaN stays one: both comparisons are false of it
-        Value* t = b.CreateSelect(b.CreateFCmpOLT(x, c(low)), c(low), x);
-        return b.CreateSelect(b.CreateFCmpOGT(t, c(high)), c(high), t);
-    }
-    llvm::IRBuilder<>& b;
-};
 
 /// A float rounded to a whole number n by adding one so large that no fraction is left of the sum: its last bits are n's.
 struct Whole {
@@ -302,8 +277,6 @@ const char* libm_name(KOp o) {
             return "atanh";
         case KOp::Erf:
             return "erf";
-        case KOp::ErfInv:
-            return "jaxscope_erf_inv";
         case KOp::Pow:
             return "pow";
         case KOp::Atan2:
@@ -351,6 +324,7 @@ Value* math_function(llvm::IRBuilder<>& b, KOp o, Value* x) {
     if (o == KOp::Logistic) return logistic(f, x);
     if (x->getType()->isFloatTy())
         if (Value* y = f32_function(f, o, x)) return y;
+    if (o == KOp::ErfInv) return erf_inv_f64(b, x);
     const char* name = libm_name(o);
     if (!name) throw Error(ErrorCode::NoRule, "expected a function of one number, found an operation that the code generator doesn't know");
     return call_libm(b, name, {x});

@@ -31,10 +31,12 @@ private:
         if (n.kind != NodeKind::Element || n.map().cost > kMaxRecomputed) return -1;
         int cost = std::max(1, n.map().cost);  // at least 1 each, which bounds the depth of chains
         const std::int64_t size = g_.aval(n.out[0]).size();
+        bool constant = true;  // of literals alone
         for (std::size_t k = 0; k < n.in.size(); ++k) {
             if (n.map().operands[k].access == IndexMap::Access::None || g_.values[n.in[k]].kind == GraphValue::Kind::Literal) continue;
             if (n.map().operands[k].access == IndexMap::Access::General) return -1;
             const std::uint32_t p = direct_producer(n.in[k]);
+            constant = constant && on_demand(p) && g_.aval(n.in[k]).size() <= 1;  // the same question was asked of it
             if (on_demand(p)) {
                 cost += on_demand_cost_[p];
                 continue;
@@ -42,7 +44,7 @@ private:
             const bool small = g_.aval(n.in[k]).size() * 8 <= size;
             if (!small || n.map().operands[k].access != IndexMap::Access::Broadcast) return -1;
         }
-        if (size <= 1 && cost > 0) return -1;
+        if (size <= 1 && !constant) return -1;  // a constant is part of the code: what divides by it multiplies
         return cost <= kMaxRecomputed ? cost : -1;
     }
 

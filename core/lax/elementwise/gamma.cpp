@@ -10,8 +10,8 @@
 #include "lax/routine_primitives.h"
 #include "lax/rule_support.h"
 
-// Relatives of the gamma function and Bessel functions (special.py): those run as routines, which loop over series and continued
-// fractions for each element.
+// Relatives of the gamma function and Bessel functions (special.py). Those with series and continued fractions that take a different number
+// of steps for each element run as routines.
 namespace jaxscope {
 
 namespace {
@@ -91,26 +91,29 @@ Values jvp_bessel_i1e(Builder& b, const Op&, const Values& x, const Values& y, c
 }
 
 template <AbstractEvalFn* kEval>
-constexpr Primitive function(const char* name, Rule<JvpFn> jvp) {
+constexpr Primitive function(const char* name, Rule<JvpFn> jvp, Rule<LowerFn> lower = kRunsAsRoutine,
+                             Rule<KernelFn> kernel = routine_kernel) {
     return {.name = name,
             .abstract_eval = kEval,
             .jvp = jvp,
             .transpose = NoRule{"not linear: jvp emits the linear part as mul"},
             .batch = batch_nary,
-            .lower = kRunsAsRoutine,
-            .kernel = routine_kernel,
+            .lower = lower,
+            .kernel = kernel,
             .cost = elementwise_cost<kTranscendental>,
             .partition = partition_elementwise};
 }
 constexpr auto* kOne = eval_unary<kFloatClass>;
 constexpr auto* kTwo = eval_binary<kFloatClass>;
+constexpr KFunction kI0eFunction{"jaxscope_i0e", 40}, kI1eFunction{"jaxscope_i1e", 40};
+constexpr NoRule kFused{"it is computed element by element"};
 
 }  // namespace
 
 constinit const Primitive kPolygamma = function<kTwo>("polygamma", jvp_of_two<d_polygamma_m, d_polygamma_x>);
 constinit const Primitive kIgammaGradA = function<kTwo>("igamma_grad_a", NoRule{"JAX gives igamma_grad_a no derivative"});
-constinit const Primitive kBesselI0e = function<kOne>("bessel_i0e", jvp_bessel_i0e);
-constinit const Primitive kBesselI1e = function<kOne>("bessel_i1e", jvp_bessel_i1e);
+constinit const Primitive kBesselI0e = function<kOne>("bessel_i0e", jvp_bessel_i0e, lower_function<kI0eFunction>, kFused);
+constinit const Primitive kBesselI1e = function<kOne>("bessel_i1e", jvp_bessel_i1e, lower_function<kI1eFunction>, kFused);
 
 constinit const Primitive kIgamma = function<kTwo>("igamma", jvp_of_two<d_igamma_a, d_igamma_x>);
 constinit const Primitive kIgammac = function<kTwo>("igammac", jvp_of_two<d_igammac_a, d_igammac_x>);

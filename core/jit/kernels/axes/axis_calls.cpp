@@ -205,7 +205,7 @@ public:
     ArgReduceCall(const Op& op, const ReduceKernel& spec)
         : op_(op), max_(spec.kind == ReduceKind::ArgMax), shape_(op.in[0]->shape, spec.axes.at(0)) {}
     void run(void* const* in, void* const* out, void*) const override {
-        const DType d = op_.in[0]->dtype;
+        const DType d = op_.in[0]->dtype == DType::Bool ? DType::U8 : op_.in[0]->dtype;  // stored as 0 and 1
         const bool short_enough = shape_.length < std::numeric_limits<std::int32_t>::max();
         if (short_enough && with_axis_type(d, [&](auto t) { typed<decltype(t)>(in, out); })) return;
         parallel_for(threads, shape_.lines(), static_cast<double>(op_.in[0]->size()), [&](std::int64_t begin, std::int64_t end) {
@@ -222,7 +222,12 @@ private:
         for_blocks(threads, shape_, static_cast<double>(op_.in[0]->size()), [&](std::int64_t first, std::int64_t width, std::int64_t line) {
             std::int64_t rows[kColumns];
             find_extreme(max_, {shape_.length, shape_.inner, width}, static_cast<const T*>(in[0]) + first, rows);
-            for (std::int64_t c = 0; c < width; ++c) put(out, line + c, rows[c]);
+            if (op_.out[0]->dtype == DType::S32)
+                std::copy_n(rows, width, static_cast<std::int32_t*>(out[0]) + line);
+            else if (op_.out[0]->dtype == DType::S64)
+                std::copy_n(rows, width, static_cast<std::int64_t*>(out[0]) + line);
+            else
+                for (std::int64_t c = 0; c < width; ++c) put(out, line + c, rows[c]);
         });
     }
     void put(void* const* out, std::int64_t line, std::int64_t at) const {

@@ -31,8 +31,6 @@ Function<T> function_of(const Primitive* p) {
     if (p == &kZeta) return [](const T* x) { return zeta(x[0], x[1]); };
     if (p == &kPolygamma) return [](const T* x) { return polygamma(x[0], x[1]); };
     if (p == &kBetainc) return [](const T* x) { return betainc(x[0], x[1], x[2]); };
-    if (p == &kBesselI0e) return [](const T* x) { return bessel_i0e(x[0]); };
-    if (p == &kBesselI1e) return [](const T* x) { return bessel_i1e(x[0]); };
     return nullptr;
 }
 

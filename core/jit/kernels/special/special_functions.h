@@ -27,10 +27,6 @@ template <class T>
 T polygamma(T n, T x);
 template <class T>
 T betainc(T a, T b, T x);
-template <class T>
-T bessel_i0e(T x);
-template <class T>
-T bessel_i1e(T x);
 
 }  // namespace special
 
