@@ -42,6 +42,14 @@ bool runs_alone(const Computation& c) {
 RunFrame::RunFrame(const Computation& c, char* arena, const RunState& state)
     : c_(c), arena_(arena), state_(state), moving_inputs_(c.input_buffer.size()), moving_outputs_(c.output_buffer.size()) {
     for (const Thunk& t : c.thunks) calls_.push_back(make_call(t));
+    const auto places = [this](const std::vector<std::vector<std::uint32_t>>& all, std::vector<std::vector<void**>>& out) {
+        for (const std::vector<std::uint32_t>& some : all) {
+            out.emplace_back();
+            for (const std::uint32_t at : some) out.back().push_back(&args_[at]);
+        }
+    };
+    places(moving_inputs_, inputs_), places(moving_outputs_, outputs_);
+    moving_inputs_.clear(), moving_outputs_.clear();
 }
 RunFrame::~RunFrame() = default;
 
@@ -69,7 +77,12 @@ RunFrame::Call RunFrame::make_call(const Thunk& t) {
     if (t.kind == Thunk::Kind::Kernel) {
         call.tasks = t.kernel->tasks();
         call.unit = t.kernel->form == Kernel::Form::Flat ? 64 : 1;  // whole cache lines
-        call.shared = c_.threads > 1 && call.tasks > 1 && kernel_work(*t.kernel) >= kParallelWork;
+        const bool quick = kernel_work(*t.kernel) < kParallelWork;
+        call.shared = c_.threads > 1 && call.tasks > 1 && !quick;
+        call.quick = quick && call.tasks > 0;
+        if (!call.shared && call.tasks > 0) call.alone = t.function;
+    } else if (t.kind == Thunk::Kind::Copy) {
+        call.tasks = c_.buffers[static_cast<std::size_t>(t.reads[0])].aval->bytes();
     } else if (t.kind == Thunk::Kind::Scan || t.kind == Thunk::Kind::While || t.kind == Thunk::Kind::Cond) {
         const auto make_body = [this](const Computation& body, char* arena) -> std::unique_ptr<Body> {
             return std::make_unique<RunFrame>(body, arena, state_);
@@ -95,11 +108,9 @@ void RunFrame::run_thunk(const Thunk& t, const Call& call) {
         case Thunk::Kind::Library:
             t.library->run(args, args + t.reads.size(), call.scratch);
             break;
-        case Thunk::Kind::Copy: {
-            const std::int64_t bytes = c_.buffers[static_cast<std::size_t>(t.reads[0])].aval->bytes();
-            if (bytes > 0 && args[0] != args[1]) std::memmove(args[1], args[0], static_cast<std::size_t>(bytes));
+        case Thunk::Kind::Copy:
+            if (call.tasks > 0 && args[0] != args[1]) std::memmove(args[1], args[0], static_cast<std::size_t>(call.tasks));
             break;
-        }
         default:
             call.loop->run(args);
     }
@@ -118,6 +129,22 @@ void RunFrame::check_finite(const Thunk& t, const Call& call) const {
 }
 
 void RunFrame::run() {
+    // Also where all is quick: it may be the body of an endless loop. Each time would take as long as a small kernel.
+    constexpr unsigned kRunsBetween = 16;
+    if (runs_++ % kRunsBetween == 0) check_cancelled();
+    if (state_.watch || state_.check_nan || c_.guarded) return run_watched();
+    void** const args = args_.data();
+    for (std::size_t s = 0; s < calls_.size(); ++s) {
+        const Call& call = calls_[s];
+        if (!call.quick) check_cancelled();
+        if (call.alone)
+            call.alone(args + call.first, 0, call.tasks, call.scratch);
+        else
+            run_thunk(c_.thunks[s], call);
+    }
+}
+
+void RunFrame::run_watched() {
     std::optional<GuardedArena> guarded;
     if (c_.guarded) guarded.emplace(c_, arena_);
     for (std::size_t s = 0; s < calls_.size(); ++s) {

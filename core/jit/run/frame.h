@@ -18,27 +18,26 @@ public:
     /// `arena`: arena_bytes of c, 64-byte aligned. `c` and `state` outlive the frame.
     RunFrame(const Computation& c, char* arena, const RunState& state);
     ~RunFrame() override;
-    void set_input(std::size_t i, void* p) override { set(moving_inputs_[i], p); }
-    void set_output(std::size_t k, void* p) override { set(moving_outputs_[k], p); }
     /// Runs all thunks. Throws Error{Cancelled}; Error{CannotRun} with the equation when a check for NaNs finds one.
     void run() override;
 
 private:
     /// How a thunk is called; pointers to its operands and results stand in args_ from `first`.
     struct Call {
-        std::size_t first = 0;
+        KernelFunction alone = nullptr;  ///< a kernel that this thread runs by itself
+        std::int64_t tasks = 0;          ///< of kernels; of copies bytes
         char* scratch = nullptr;
-        std::int64_t tasks = 0, unit = 1;  ///< of kernels
-        bool shared = false;               ///< among threads
+        std::size_t first = 0;
+        std::int64_t unit = 1;
+        bool shared = false;  ///< among threads
+        bool quick = false;   ///< nobody need ask whether to stop before it
         std::unique_ptr<Loop> loop;
     };
-    void set(const std::vector<std::uint32_t>& places, void* p) {
-        for (const std::uint32_t at : places) args_[at] = p;
-    }
     char* place(int buffer) const;
     Call make_call(const Thunk& t);
     void add_argument(int buffer);
     void run_thunk(const Thunk& t, const Call& call);
+    void run_watched();
     void check_finite(const Thunk& t, const Call& call) const;
 
     const Computation& c_;
@@ -46,7 +45,8 @@ private:
     const RunState& state_;
     std::vector<void*> args_;
     std::vector<Call> calls_;
-    std::vector<std::vector<std::uint32_t>> moving_inputs_, moving_outputs_;  ///< where in args_ each stands
+    unsigned runs_ = 0;
+    std::vector<std::vector<std::uint32_t>> moving_inputs_, moving_outputs_;  ///< where in args_ each stands, while it grows
 };
 
 }  // namespace jaxscope::exec

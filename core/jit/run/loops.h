@@ -15,13 +15,24 @@ struct RunState {
     bool check_nan = false;
 };
 
-/// A computation that a loop runs: pointers that stay are set once.
+/// A computation that a loop runs. Pointers that stay are set once; for those that move a loop knows the places, of which an input or
+/// output has as many as there are steps that read or write it.
 class Body {
 public:
     virtual ~Body() = default;
-    virtual void set_input(std::size_t i, void* p) = 0;
-    virtual void set_output(std::size_t k, void* p) = 0;
+    void set_input(std::size_t i, void* p) { set(inputs_[i], p); }
+    void set_output(std::size_t k, void* p) { set(outputs_[k], p); }
+    const std::vector<void**>& places_of_input(std::size_t i) const { return inputs_[i]; }
+    const std::vector<void**>& places_of_output(std::size_t k) const { return outputs_[k]; }
     virtual void run() = 0;
+
+protected:
+    std::vector<std::vector<void**>> inputs_, outputs_;
+
+private:
+    static void set(const std::vector<void**>& places, void* p) {
+        for (void** at : places) *at = p;
+    }
 };
 /// Makes the body for a computation whose arena stands there.
 using MakeBody = std::function<std::unique_ptr<Body>(const Computation& c, char* arena)>;
