@@ -154,13 +154,17 @@ std::string why_unused(const Program& program, const Pairing& p, int input, bool
            nearest_output(program, p, input);
 }
 
+std::string path_of(const Program& program, std::size_t input) {
+    return input < program.in_paths.size() ? program.in_paths[input].str() : fmt::format("arg{}", input);
+}
+
 /// One array under several arguments, one of them donated: what JAX says when it runs.
 void add_shared_buffers(const Program& program, const std::vector<bool>& donated, DonationReport& report) {
     for (const std::vector<int>& group : program.same_arrays) {
         std::vector<std::string> paths;
         const auto n = std::count_if(group.begin(), group.end(), [&](int i) { return donated[static_cast<std::size_t>(i)]; });
         if (n == 0) continue;
-        for (const int i : group) paths.push_back(program.in_paths[static_cast<std::size_t>(i)].str());
+        for (const int i : group) paths.push_back(path_of(program, static_cast<std::size_t>(i)));
         report.findings.push_back(fmt::format(
             "{} are one array in memory, {}: JAX refuses to run this ({})", fmt::join(paths, " and "),
             n > 1 ? "donated more than once" : "and one of them is donated",
@@ -182,7 +186,7 @@ void add_findings(const Program& program, const Pairing& p, const std::vector<bo
         for (std::size_t i = 0; i < p.in_avals.size(); ++i) {
             if (donated[i] || p.in_avals[i] != o.aval || (i < program.kept.size() && !program.kept[i]) || o.aval->bytes() < 1024) continue;
             report.findings.push_back(fmt::format("{} ({}) could be donated: an output of its type has no buffer to reuse",
-                                                  program.in_paths[i].str(), to_text(o.aval)));
+                                                  path_of(program, i), to_text(o.aval)));
             return;  // one example says it; the window lists more
         }
     }
@@ -215,7 +219,7 @@ DonationReport pair_donations(const Program& program, std::vector<bool> donated,
         if (!donated[i]) continue;
         DonatedLeaf leaf;
         leaf.input = static_cast<int>(i);
-        leaf.path = i < program.in_paths.size() ? program.in_paths[i].str() : fmt::format("arg{}", i);
+        leaf.path = path_of(program, i);
         leaf.aval = to_text(p.in_shares[i]);
         leaf.bytes = p.in_shares[i]->bytes();
         if (slot_of_input[i] >= 0) {

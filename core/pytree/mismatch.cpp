@@ -88,6 +88,10 @@ void trees_differ(const PyTreeDef& a, const PyTreeDef& b, const char* name, cons
         .advise("give trees of one structure: jax::tree_structure(t) prints that of each");
 }
 
+void refuse_empty_reduce() {
+    throw Error(ErrorCode::BadUsage, "reduce() of empty iterable with no initial value")
+        .advise("give a value to begin with as the last argument");
+}
 void Side::differ() const { trees_differ(make_tree(first), make_tree(other), "tree_map", where, true); }
 void check_only_nodes(const PyTreeDef& tree, std::size_t nodes, const Where& where) {
     if (nodes == tree.num_leaves()) return;

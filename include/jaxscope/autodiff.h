@@ -6,7 +6,9 @@
 
 namespace jaxscope::jax {
 
-inline constexpr bool has_aux = true;
+/// `vjp<has_aux>(f, x)`: the function returns std::pair(outputs, aux). No bool, which would be taken for an argument number.
+enum class AuxResult : unsigned char { none, present };
+inline constexpr AuxResult has_aux = AuxResult::present;
 
 namespace detail {
 /// Python's `argnums=1`, which is a template argument here.
@@ -201,6 +203,16 @@ auto grad(F&& f, GradOptions options = {}, Where where = {}) {
     else
         return detail::Gradient<false, detail::Stored<F>, I...>{static_cast<F&&>(f), std::move(options), where};
 }
+template <AuxResult, std::size_t... I, class F>
+auto value_and_grad(F&& f, GradOptions options = {}, Where where = {}) {
+    options.has_aux = true;
+    return value_and_grad<I...>(static_cast<F&&>(f), std::move(options), where);
+}
+template <AuxResult, std::size_t... I, class F>
+auto grad(F&& f, GradOptions options = {}, Where where = {}) {
+    options.has_aux = true;
+    return grad<I...>(static_cast<F&&>(f), std::move(options), where);
+}
 
 namespace detail {
 template <bool Aux, class F, class... A, class... T>
@@ -231,13 +243,13 @@ auto jvp_of(const F& f, const std::tuple<A...>& primals, const std::tuple<T...>&
 }
 }  // namespace detail
 /// jax.jvp(f, primals, tangents), both tuples of arguments: the result and its tangent; with `jvp<has_aux>` what is auxiliary besides.
-template <bool Aux = false, class F, class... A, class... T>
+template <AuxResult Aux = AuxResult::none, class F, class... A, class... T>
 auto jvp(const F& f, const std::tuple<A...>& primals, const std::tuple<T...>& tangents, Where where = {}) {
     constexpr bool one_each = sizeof...(A) == sizeof...(T);
     static_assert(one_each, "jvp: primals and tangents differ in number");
-    if constexpr (one_each) return detail::jvp_of<Aux>(f, primals, tangents, where);
+    if constexpr (one_each) return detail::jvp_of<Aux == has_aux>(f, primals, tangents, where);
 }
-template <bool Aux = false, class F, class P, class T>
+template <AuxResult Aux = AuxResult::none, class F, class P, class T>
 requires(!detail::is_tuple<P> || !detail::is_tuple<T>) auto jvp(const F&, const P&, const T&, Where = {}) {
     static_assert(detail::is_tuple<P> && detail::is_tuple<T>, "primal and tangent arguments to jax.jvp must be tuples: std::tuple(x)");
 }
@@ -279,34 +291,34 @@ auto transposed(const Where& where, const F& f, const A&... a) {
 
 // A place can't be left out behind any number of arguments: calls of up to three know the line that they stand in.
 /// `auto [y, f_vjp] = jax::vjp(f, x, w);  auto [dx, dw] = f_vjp(dy);`
-template <bool Aux = false, class F, class A>
+template <AuxResult Aux = AuxResult::none, class F, class A>
 auto vjp(const F& f, const A& a, Where where = {}) {
-    return detail::linearized<Aux, true>(where, f, a);
+    return detail::linearized<Aux == has_aux, true>(where, f, a);
 }
-template <bool Aux = false, class F, class A, class B>
+template <AuxResult Aux = AuxResult::none, class F, class A, class B>
 auto vjp(const F& f, const A& a, const B& b, Where where = {}) {
-    return detail::linearized<Aux, true>(where, f, a, b);
+    return detail::linearized<Aux == has_aux, true>(where, f, a, b);
 }
-template <bool Aux = false, class F, class A, class B, class C>
+template <AuxResult Aux = AuxResult::none, class F, class A, class B, class C>
 auto vjp(const F& f, const A& a, const B& b, const C& c, Where where = {}) {
-    return detail::linearized<Aux, true>(where, f, a, b, c);
+    return detail::linearized<Aux == has_aux, true>(where, f, a, b, c);
 }
-template <bool Aux = false, class F, class A, class B, class C, class D, class... More>
+template <AuxResult Aux = AuxResult::none, class F, class A, class B, class C, class D, class... More>
 auto vjp(const F& f, const A& a, const B& b, const C& c, const D& d, const More&... more) {
-    return detail::linearized<Aux, true>(Where("", 0, ""), f, a, b, c, d, more...);
+    return detail::linearized<Aux == has_aux, true>(Where("", 0, ""), f, a, b, c, d, more...);
 }
 /// `auto [y, f_jvp] = jax::linearize(f, x, w);  auto dy = f_jvp(dx, dw);`
-template <bool Aux = false, class F, class A>
+template <AuxResult Aux = AuxResult::none, class F, class A>
 auto linearize(const F& f, const A& a, Where where = {}) {
-    return detail::linearized<Aux, false>(where, f, a);
+    return detail::linearized<Aux == has_aux, false>(where, f, a);
 }
-template <bool Aux = false, class F, class A, class B>
+template <AuxResult Aux = AuxResult::none, class F, class A, class B>
 auto linearize(const F& f, const A& a, const B& b, Where where = {}) {
-    return detail::linearized<Aux, false>(where, f, a, b);
+    return detail::linearized<Aux == has_aux, false>(where, f, a, b);
 }
-template <bool Aux = false, class F, class A, class B, class C, class... More>
+template <AuxResult Aux = AuxResult::none, class F, class A, class B, class C, class... More>
 auto linearize(const F& f, const A& a, const B& b, const C& c, const More&... more) {
-    return detail::linearized<Aux, false>(Where("", 0, ""), f, a, b, c, more...);
+    return detail::linearized<Aux == has_aux, false>(Where("", 0, ""), f, a, b, c, more...);
 }
 /// Of a function that is linear: `auto [dx] = jax::linear_transpose(f, x)(dy);` Only the types of the arguments count.
 template <class F, class A>

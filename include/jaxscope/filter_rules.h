@@ -13,7 +13,8 @@ namespace jaxscope::jax {
 template <class F, class... A>
 auto filter_eval_shape(const F& f, const A&... a) {
     detail::FilterCallOf call(f, a...);
-    return detail::with_arrays(call.result(), detail::eval_shape(call));
+    const std::vector<Array> leaves = detail::eval_shape(call);  // before there is a result
+    return detail::with_arrays(call.result(), leaves);
 }
 
 namespace detail {

@@ -7,7 +7,8 @@
 
 namespace jaxscope::jax {
 
-/// Given to jacfwd, jacrev, hessian: the function returns std::pair(outputs, aux), and so does its Jacobian.
+/// Given to jacfwd, jacrev, hessian, as `has_aux` in angle brackets is: the function returns std::pair(outputs, aux), and so does its
+/// Jacobian.
 struct WithAux {};
 inline constexpr WithAux with_aux{};
 
@@ -28,7 +29,19 @@ struct Jacobian {
     Where where;
     template <class... A>
     auto operator()(const A&... a) const {
-        static_assert(((I < sizeof...(A)) && ...), "jacobian: an argnum is beyond the arguments of the call");
+        constexpr bool in_range = ((I < sizeof...(A)) && ...);
+        static_assert(in_range, "jacobian: an argnum is beyond the arguments of the call");
+        if constexpr (!in_range)
+            return Array();  // so that nothing else is said
+        else if constexpr (!CallOf<F, A...>::callable)
+            return CallOf<F, A...>(f, a...).result();
+        else
+            return differentiate(a...);
+    }
+
+private:
+    template <class... A>
+    auto differentiate(const A&... a) const {
         CallOf<F, A...> call(f, a...);
         call.where = where;
         const JacobianOptions o{options.holomorphic, options.allow_int, Aux};
@@ -66,6 +79,10 @@ template <std::size_t... I, class F>
 auto jacfwd(F&& f, WithAux, GradOptions options = {}, Where where = {}) {
     return detail::jacobian_of<true, true, I...>(static_cast<F&&>(f), std::move(options), where);
 }
+template <AuxResult, std::size_t... I, class F>
+auto jacfwd(F&& f, GradOptions options = {}, Where where = {}) {
+    return jacfwd<I...>(static_cast<F&&>(f), with_aux, std::move(options), where);
+}
 template <std::size_t... I, class F>
 auto jacrev(F&& f, GradOptions options = {}, Where where = {}) {
     return detail::jacobian_of<false, false, I...>(static_cast<F&&>(f), std::move(options), where);
@@ -73,6 +90,10 @@ auto jacrev(F&& f, GradOptions options = {}, Where where = {}) {
 template <std::size_t... I, class F>
 auto jacrev(F&& f, WithAux, GradOptions options = {}, Where where = {}) {
     return detail::jacobian_of<false, true, I...>(static_cast<F&&>(f), std::move(options), where);
+}
+template <AuxResult, std::size_t... I, class F>
+auto jacrev(F&& f, GradOptions options = {}, Where where = {}) {
+    return jacrev<I...>(static_cast<F&&>(f), with_aux, std::move(options), where);
 }
 template <std::size_t... I, class F>
 auto jacobian(F&& f, GradOptions options = {}, Where where = {}) {
@@ -85,6 +106,10 @@ auto hessian(F&& f, GradOptions options = {}, Where where = {}) {
 template <std::size_t... I, class F>
 auto hessian(F&& f, WithAux, GradOptions options = {}, Where where = {}) {
     return jacfwd<I...>(jacrev<I...>(static_cast<F&&>(f), with_aux, options, where), with_aux, options, where);
+}
+template <AuxResult, std::size_t... I, class F>
+auto hessian(F&& f, GradOptions options = {}, Where where = {}) {
+    return hessian<I...>(static_cast<F&&>(f), with_aux, std::move(options), where);
 }
 
 }  // namespace jaxscope::jax

@@ -91,6 +91,17 @@ R tree_reduce(F&& f, const T& t, R initial) {
     detail::each_leaf(t, [&](const Array& a) { initial = f(initial, a); });
     return initial;
 }
+namespace detail {
+[[noreturn]] void refuse_empty_reduce();
+}
+/// f(f(leaf 0, leaf 1), ...)
+template <class F, class T>
+Array tree_reduce(F&& f, const T& t) {
+    Array out;
+    detail::each_leaf(t, [&](const Array& a) { out = out.has_value() ? Array(f(static_cast<const Array&>(out), a)) : a; });
+    if (!out.has_value()) detail::refuse_empty_reduce();
+    return out;
+}
 
 namespace detail {
 [[noreturn]] void refuse_transpose(const PyTreeDef& given, const PyTreeDef& wanted, const Where& where);

@@ -120,7 +120,7 @@ def refused_by_jax(python):
     except Exception as e:  # noqa: BLE001  (whatever JAX raises)
         # Of a key's implementation JAX prints its functions, which have addresses; errors point at their page.
         text = re.sub(r"key_shape=\(2,\), .*?name=", "key_shape=(2,), name=", str(e)).split("\n\nSee https")[0]
-        return functions_aside(re.sub(r"np\.int64\((-?\d+)\)", r"\1", text))
+        return functions_aside(re.sub(r"np\.int64\((-?\d+)\)", r"\1", text)).rstrip("\n")
     return "JAX takes it"
 
 

@@ -68,6 +68,17 @@ TEST(Pairing, OneArrayUnderTwoArguments) {
     for (const std::string& f : pair_donations(p).findings) EXPECT_EQ(f.find("JAX refuses"), std::string::npos) << f;
 }
 
+TEST(Pairing, ArgumentsWithoutNamesAreNumbered) {
+    Program p = program({f32({2}), f32({1024})}, {f32({1024})}, {true, false});
+    p.in_paths.clear();
+    p.same_arrays = {{0, 1}};
+    const DonationReport r = pair_donations(p);
+    EXPECT_EQ(r.donated[0].path, "arg0");
+    ASSERT_EQ(r.findings.size(), 2u);
+    EXPECT_EQ(r.findings[1].rfind("arg1 (f32[1024]) could be donated", 0), 0u) << r.findings[1];
+    EXPECT_EQ(r.findings[0].rfind("arg0 and arg1 are one array", 0), 0u) << r.findings[0];
+}
+
 // B-10: as many elements but another size: given to XLA, which can't use it, and nobody says so.
 TEST(Pairing, B10LostSilently) {
     const DonationReport r = pair_donations(program({f32({4})}, {AvalRef(DType::S8, {2, 2})}, {true}));

@@ -61,6 +61,21 @@ TEST(CustomRules, ACaptureHasThem) {
     EXPECT_EQ(jaxscope::grad(p->jaxpr, {true})->out_avals().size(), 1u);
 }
 
+TEST(CustomRules, OneThatStandsForFewerTangentsDoesSoInACapture) {
+    const std::string path = JAXSCOPE_BINARY_DIR "/custom_rules_test.jaxscope";
+    using Lists = std::vector<Array>;
+    const auto product = [](const Lists& a, const Lists& b) { return a[0] * a[1] * b[0] * b[1]; };
+    const auto f = jax::filter_custom_jvp(product).def_jvp([&](auto primals, auto tangents) {
+        const auto& [a, b] = primals;
+        const auto& [da, db] = tangents;
+        return std::pair(product(a, b), da[0].has_value() ? da[0] + 2. * da[1] : Array());
+    });
+    jaxscope::capture(f, Lists{1., 2.}, Lists{3., 4.}).save(path);
+    const jaxscope::ProgramPtr p = jaxscope::load_program(path);
+    // Of the first list one array alone moves, for which there is no rule of its own: the other one's tangent is zero.
+    EXPECT_EQ(jaxscope::grad(p->jaxpr, {false, true, false, false})->out_avals().size(), 1u);
+}
+
 TEST(CustomRules, SymbolicZerosAreRefusedNotIgnored) {
     const auto g = jax::custom_jvp([](Array t) {
                        return jnp::sin(t);

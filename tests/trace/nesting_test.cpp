@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 #include <jaxscope/jax.h>
 
+#include <map>
+
 #include "trace/error_of.h"
 
 namespace jax = jaxscope::jax;
@@ -142,6 +144,11 @@ TEST(Nesting, AxesByArgumentName) {
                   jax::filter_vmap(plus, {.in_axes = jax::Axis::dict({{"z", 0}}), .arg_names = {"x", "y"}})(jnp::ones(2), jnp::ones(2));
               }),
               "The following `in_axes` did not correspond to any argument: ('z',)");
+    // Of one argument they may be its own.
+    using Two = std::map<std::string, Array>;
+    const auto sum =
+        jax::filter_vmap([](const Two& t) { return t.at("a") + t.at("b"); }, {.in_axes = jax::Axis::dict({{"a", jax::none}, {"b", 0}})});
+    EXPECT_EQ(sum(Two{{"a", jnp::ones(2)}, {"b", jnp::arange(2.)}}).str(), "[[1. 1.]\n [2. 2.]]");
 }
 
 TEST(Keys, AreNoNumbers) {

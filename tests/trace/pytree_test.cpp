@@ -93,6 +93,9 @@ TEST(Trees, LeavesComeWithTheirPaths_A_04_A_05) {
     EXPECT_EQ(scaled.layers[0].y.item<int>(), 4);
     EXPECT_EQ(scaled.extra.at("k").item<int>(), 3);
     EXPECT_EQ(jax::tree_reduce([](Array sum, Array a) { return sum + a * a; }, net, Array(0)).item<int>(), 30);
+    EXPECT_EQ(jax::tree_reduce([](Array sum, Array a) { return sum - a; }, std::tuple(Array(9), jax::none, Array(2))).item<int>(), 7);
+    EXPECT_EQ(error_of([] { jax::tree_reduce([](Array sum, Array a) { return sum + a; }, std::vector<Array>()); }),
+              "reduce() of empty iterable with no initial value");
 }
 TEST(Trees, FixedNumbersAreWrittenAsPythonWritesThem) {
     EXPECT_EQ(jax::tree_structure(jax::Static<float>{1e-3F}).str(), "PyTreeDef(0.001)");

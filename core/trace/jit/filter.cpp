@@ -83,15 +83,24 @@ void check_same_places(const Description& a, const Description& b, const Where& 
     const PyTreeDef one = places_of<false>(a), other = places_of<false>(b);
     if (!(one == other)) trees_differ(one, other, "tree_map", where);
 }
+namespace {
+/// Of trees of the same places: has the second None wherever the first has?
+bool none_where_none(const TreeNode& a, const TreeNode& b) {
+    if (a.kind == TreeKind::none) return b.kind == TreeKind::none;
+    for (std::size_t i = 0; i < std::min(a.children.size(), b.children.size()); ++i)
+        if (!none_where_none(*a.children[i], *b.children[i])) return false;
+    return true;
+}
+}  // namespace
 void check_prefix(const Description& a, const Description& b, const Where& where) {
     const PyTreeDef one = make_tree(a), other = make_tree(b);
     if (one == other) return;
     std::vector<Array> from, to;
     append_places(a.value, *a.type, from);
     append_places(b.value, *b.type, to);
-    bool fits = places_of<true>(a) == places_of<true>(b);
-    for (std::size_t i = 0; fits && i < from.size(); ++i) fits = from[i].has_value() || !to[i].has_value();
-    if (!fits) trees_differ(one, other, "tree_map", where);
+    // As many places: an empty std::optional is None, too, but has no place for an array.
+    if (!(places_of<true>(a) == places_of<true>(b)) || from.size() != to.size() || !none_where_none(*one.node(), *other.node()))
+        trees_differ(one, other, "tree_map", where);
 }
 namespace {
 /// Walks a tree, and finds chosen nodes: `found` of each, and whether one stands in another.

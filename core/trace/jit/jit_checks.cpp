@@ -42,15 +42,22 @@ Error refusal(const JitState& s, const std::string& text) {
 }
 
 /// What the text of an unhashable argument names: a type, and a value.
-std::pair<std::string, std::string> unhashable(const Call& call, std::size_t arg) {
+struct Unhashable {
+    std::string type, value, name;  ///< name: what Python's own error calls the type
+};
+Unhashable unhashable(const Call& call, std::size_t arg) {
     const PyTreeDef tree = make_tree(call.arguments()).children()[arg];
-    if (tree.node()->kind == TreeWriter::Kind::leaf) return {"jaxlib._jax.ArrayImpl", call.leaves[call.first_leaf(arg)].str()};
+    if (tree.node()->kind == TreeWriter::Kind::leaf) {
+        const Array& a = call.leaves[call.first_leaf(arg)];
+        if (a.is_tracer()) return {"jax._src.interpreters.partial_eval.DynamicJaxprTracer", a.str(), "DynamicJaxprTracer"};
+        return {"jaxlib._jax.ArrayImpl", a.str(), "jaxlib._jax.ArrayImpl"};
+    }
     std::vector<std::string> leaves;
     for (std::size_t k = 0; k < call.leaves_of_arg[arg]; ++k) {
         const Array& a = call.leaves[call.first_leaf(arg) + k];
         leaves.push_back(a.weak_type() ? a.str() : a.repr());
     }
-    return {kind_name(*tree.node()), tree_text(tree, leaves)};
+    return {kind_name(*tree.node()), tree_text(tree, leaves), kind_name(*tree.node())};
 }
 
 }  // namespace
@@ -119,10 +126,10 @@ void check_arguments(const JitState& s, const Call& call, const std::vector<std:
                                          o.name, names[i]))
                 .advise(fmt::format("make it static: {{.static_argnums = {{{}}}}}", i));
         if (!fixed || call.leaves_of_arg[i] == 0) continue;
-        const auto [type, value] = unhashable(call, i);
+        const auto [type, value, python] = unhashable(call, i);
         throw refusal(s, fmt::format("Non-hashable static arguments are not supported. An error occurred while trying to hash an object of "
-                                     "type <class '{0}'>, {1}. The error was:\nTypeError: unhashable type: '{0}'",
-                                     type, value));
+                                     "type <class '{}'>, {}. The error was:\nTypeError: unhashable type: '{}'",
+                                     type, value, python));
     }
 }
 

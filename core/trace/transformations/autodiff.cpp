@@ -285,9 +285,11 @@ namespace {
 /// A tuple of types and a list of arrays, as Python prints them.
 std::string tuple_of_types(const Avals& avals) {
     std::string text;
-    for (const AvalRef a : avals) text += (text.empty() ? "ShapedArray(" : ", ShapedArray(") + long_aval(a) + ")";
+    for (const AvalRef a : avals) text += (text.empty() ? "" : ", ") + shaped_array_text(a);
     return "(" + text + (avals.size() == 1 ? ",)" : ")");
 }
+/// "~float32[]" of a weak type.
+std::string marked_aval(AvalRef a) { return (a->weak_type ? "~" : "") + long_aval(a); }
 std::string list_of_values(const std::vector<Array>& arrays) {
     std::string text;
     for (const Array& a : arrays) text += (text.empty() ? "" : ", ") + (a.is_tracer() ? a.aval() : a.repr());
@@ -333,7 +335,7 @@ void check_given(const LinearState& s, const std::vector<Array>& given, const Py
             ErrorCode::TypeMismatch,
             fmt::format("linearized function called on tangent values inconsistent with the original primal values:\nGot tangent aval "
                         "{} for primal aval {} but expected {}.",
-                        long_aval(in[i]), long_aval(s.given[i]), long_aval(expected)));
+                        marked_aval(in[i]), marked_aval(s.given[i]), marked_aval(expected)));
     }
 }
 

@@ -92,6 +92,8 @@ std::vector<Axis> axes_of_leaves(const std::string& name, const Axis& axes, cons
 Axis argument_axes(const Call& call, const Axis& in_axes) {
     const auto positional = static_cast<std::size_t>(std::count(call.keywords.begin(), call.keywords.end(), nullptr));
     const bool for_all = in_axes.kind == Axis::Kind::leaf;
+    // `{Axis::dict(...)}` around the one argument's axes: clang takes braces around one Axis for a copy of it.
+    if (in_axes.kind == Axis::Kind::dict && positional == 1) return argument_axes(call, Axis(std::vector<Axis>{in_axes}));
     if (!for_all && in_axes.items.size() != positional)
         throw Error(ErrorCode::BadUsage,
                     fmt::format("vmap in_axes must be an int, None, or a tuple of entries corresponding to the positional arguments "
@@ -104,6 +106,12 @@ Axis argument_axes(const Call& call, const Axis& in_axes) {
     return Axis(std::move(out));
 }
 
+/// Does a dict of axes name an argument? Else it may be the axes of the only one, by its own keys.
+bool names_argument(const VmapOptions& options) {
+    return std::any_of(options.in_axes.keys.begin(), options.in_axes.keys.end(), [&](const std::string& key) {
+        return std::find(options.arg_names.begin(), options.arg_names.end(), key) != options.arg_names.end();
+    });
+}
 /// One axis for each argument: those that aren't named are mapped over their first.
 Axis axes_by_name(const VmapOptions& options, std::size_t arguments) {
     std::vector<Axis> out(arguments, Axis(0));
@@ -214,7 +222,8 @@ std::vector<Array> filter_vmap(Call& call, const VmapOptions& options) {
         if (std::any_of(call.keywords.begin(), call.keywords.end(), [](const char* k) { return k != nullptr; }))
             throw Error(ErrorCode::BadUsage, "keyword arguments cannot be used with functions wrapped with `filter_vmap`");
         VmapOptions one_each = options;
-        if (options.in_axes.kind == Axis::Kind::dict) one_each.in_axes = axes_by_name(options, call.keywords.size());
+        if (options.in_axes.kind == Axis::Kind::dict && (call.keywords.size() != 1 || names_argument(options)))
+            one_each.in_axes = axes_by_name(options, call.keywords.size());
         leaves_of(call);
         const std::vector<Axis> axes = axes_of_arguments(call, one_each.in_axes);
         if (options.axis_size == 0 && !axes.empty() && std::none_of(axes.begin(), axes.end(), [](const Axis& a) { return a.mapped; }))

@@ -85,6 +85,17 @@ void autodiff() {
                                                                                  return std::pair{jnp::sin(t), t.sum()};
                                                                              },
                                                                              jax::with_aux)(v));
+    PAIR("jax.jacrev(lambda v, u: (jnp.sin(u) * v, v.sum()), argnums=1, has_aux=True)(v, y[0])",
+         jax::jacrev<jax::has_aux, 1>([](Array t, Array u) {
+             return std::pair{jnp::sin(u) * t, t.sum()};
+         })(v, y[0]));
+    PAIR("jax.hessian(lambda v: (jnp.sin(v).sum(), v * 2), has_aux=True)(v)", jax::hessian<jax::has_aux>([](Array t) {
+             return std::pair{jnp::sin(t).sum(), t * 2};
+         })(v));
+    PAIR("jax.grad(lambda v, u: ((v * u).sum(), v * 2), argnums=1, has_aux=True)(v, y[0])",
+         jax::grad<jax::has_aux, 1>([](Array t, Array u) {
+             return std::pair{(t * u).sum(), t * 2};
+         })(v, y[0]));
     PAIR("jax.hessian(lambda v: jnp.sin(v).sum())(v)", jax::hessian([](Array t) { return jnp::sin(t).sum(); })(v));
     PAIR("jax.hessian(lambda v, u: (v * jnp.sin(u)).sum(), argnums=(0, 1))(v, y[0])",
          jax::hessian<0, 1>([](Array t, Array u) { return (t * jnp::sin(u)).sum(); })(v, y[0]));

@@ -1,5 +1,6 @@
 // What JAX refuses: its sentence, and the line of the call here.
 #include <cmath>
+#include <optional>
 
 #include "base/error.h"
 #include "pairs.h"
@@ -406,9 +407,23 @@ void wholes_and_positions() {
     REFUSED("jnp.fft.fft(x, norm='half')", jnp::fft::fft(x, {.norm = "half"}));
     REFUSED("lax.sort((n, v), num_keys=3)", lax::sort({n, v}, -1, 3));
 }
+void weak_types_and_places_of_none() {
+    REFUSED("jax.linearize(lambda a: a * 2., 1.)[1](v)", jax::linearize([](Array a) { return a * 2.; }, 1.).second(v));
+    REFUSED("jax.linear_transpose(lambda a: a * 2., 1.)(v)", jax::linear_transpose([](Array a) { return a * 2.; }, 1.)(v));
+    REFUSED("jax.jit(lambda s: jax.jit(lambda a, m: a, static_argnums=1)(v, s))(1.)",
+            jax::jit([&](Array s) { return jax::jit([](Array a, Array) { return a; }, {.static_argnums = 1})(v, s); })(1.));
+    REFUSED("jax.tree.map(lambda a, c: a, (v, None), (v, x))",
+            jax::tree_map([](Array a, Array) { return a; }, std::tuple(v, none), std::tuple(v, x)));
+    REFUSED("jax.tree.map(lambda a, c: a, [None, v], [v, None])",
+            jax::tree_map([](Array a, Array) { return a; }, std::vector<std::optional<Array>>{std::nullopt, v},
+                          std::vector<std::optional<Array>>{v, std::nullopt}));
+    REFUSED("jax.vmap(lambda a: (a, None), out_axes=(0, (0,)))(x)",
+            jax::vmap([](Array a) { return std::pair(a, none); }, {.out_axes = {0, jax::Axis(std::vector<jax::Axis>{0})}})(x));
+}
 }  // namespace
 
 void errors() {
+    weak_types_and_places_of_none();
     wholes_and_positions();
     choices_and_carries();
     other_trees();

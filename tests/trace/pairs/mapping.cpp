@@ -22,6 +22,14 @@ void mapping() {
         jax::vmap([](std::tuple<Array, Array> t) { return std::get<0>(t) * std::get<1>(t); }, {.in_axes = {{0, 1}}})(std::tuple(x, y.T())));
     PAIR("jax.vmap(lambda a: a * 2, in_axes=-1, out_axes=-1)(x)",
          jax::vmap([](Array a) { return a * 2; }, {.in_axes = -1, .out_axes = -1})(x));
+    PAIR("jax.vmap(lambda t: t['a'] * t['b'], in_axes=({'a': 0, 'b': None},))({'a': x, 'b': v})",
+         jax::vmap([](auto t) { return t.at("a") * t.at("b"); }, {.in_axes = jax::Axis::dict({{"a", 0}, {"b", none}})})(
+             std::map<std::string, Array>{{"a", x}, {"b", v}}));  // as clang takes braces around one axis
+    PAIR("jax.vmap(lambda a: (a, (None, ())), out_axes=(1, None))(x)", jax::vmap(
+                                                                           [](Array a) {
+                                                                               return std::pair{a, std::pair{none, std::tuple<>()}};
+                                                                           },
+                                                                           {.out_axes = {1, none}})(x));
     PAIR("jax.vmap(lambda: 1., axis_size=3)()", jax::vmap([] { return Array(1.); }, {.axis_size = 3})());
     PAIR("jax.vmap(jax.vmap(lambda a, c: a * c, in_axes=(0, None)), in_axes=(None, 0))(v, v)",
          jax::vmap(jax::vmap([](Array a, Array c) { return a * c; }, {.in_axes = {0, none}}), {.in_axes = {none, 0}})(v, v));
