@@ -7,7 +7,8 @@ cd "$(dirname "$0")"
 full= release=tests
 if [ "${1:-}" = --full ]; then full=1 release=full && export JAXSCOPE_FULL=1; fi
 install_packages "${BUILD_PACKAGES[@]}" "${TEST_PACKAGES[@]}"
-python_environment .venv tests/requirements.txt
+python_environment .venv tests/requirements.txt &  # pip keeps one core busy, and nothing needs it before the tests
+environment_made=$!
 export QT_QPA_PLATFORM=offscreen JAX_PLATFORMS=cpu
 # Random samples (tests/support/seed.py): one commit's are the same everywhere.
 export JAXSCOPE_SAMPLE=${JAXSCOPE_SAMPLE:-$((16#$(git rev-parse HEAD | cut -c1-5)))}
@@ -18,6 +19,7 @@ say "Format"
 git ls-files '*.cpp' '*.h' | xargs -r clang-format-14 --dry-run -Werror
 
 build asan build/asan
+wait "$environment_made"
 say "Unit and golden tests (sanitised)"
 (cd build/asan && ASAN_OPTIONS=detect_leaks=1 UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1 ctest --output-on-failure -j2)
 
@@ -41,20 +43,19 @@ if [ -n "$full" ]; then
   done
 fi
 
-# fuzz SECONDS BUILD: every fuzzer that stands in BUILD.
-fuzz() {
-  local fuzzer target corpus seeds
-  for fuzzer in "$2"/tests/fuzz/jaxscope_fuzz_*; do
-    target=${fuzzer##*_fuzz_}
-    corpus=$(mktemp -d)
-    seeds=tests/fuzz/corpus/$target
-    [ "$target" = transform ] && seeds="$seeds tests/transforms/behaviours tests/golden/primitives tests/golden/transform"
-    # shellcheck disable=SC2086
-    "$fuzzer" -max_total_time="$1" -timeout=20 -rss_limit_mb=4096 -seed=$((JAXSCOPE_SAMPLE % 1000000 + 1)) -verbosity=0 -print_final_stats=1 \
-      "$corpus" $seeds
-    rm -rf "$corpus"
-  done
+# fuzz SECONDS BUILD: every fuzzer that stands in BUILD, two at a time.
+fuzz() { printf '%s\n' "$2"/tests/fuzz/jaxscope_fuzz_* | xargs -P2 -I{} bash -euo pipefail -c 'run_fuzzer "$@"' bash "$1" {}; }
+run_fuzzer() {
+  local target=${2##*_fuzz_} corpus seeds
+  corpus=$(mktemp -d)
+  seeds=tests/fuzz/corpus/$target
+  [ "$target" = transform ] && seeds="$seeds tests/transforms/behaviours tests/golden/primitives tests/golden/transform"
+  # shellcheck disable=SC2086
+  "$2" -max_total_time="$1" -timeout=20 -rss_limit_mb=4096 -seed=$((JAXSCOPE_SAMPLE % 1000000 + 1)) -verbosity=0 -print_final_stats=1 \
+    "$corpus" $seeds >"$corpus.log" 2>&1 || { cat "$corpus.log" && echo "$2 failed" && return 1; }
+  cat "$corpus.log" && rm -rf "$corpus" "$corpus.log"
 }
+export -f run_fuzzer
 say "Fuzzing"
 fuzz 10 build/asan
 if [ -n "$full" ]; then

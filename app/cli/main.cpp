@@ -82,12 +82,12 @@ std::vector<Made> add_commands(CLI::App& app) {
     for (const CommandEntry& entry : kCommands) {
         CLI::App* sub = app.add_subcommand(entry.name, entry.help);
         std::string examples = "Examples:";
-        for (const std::string& line : split(entry.examples, '\n')) examples += "\n  jaxscope " + line;
+        for (const std::string& line : split(entry.examples, '\n')) examples.append("\n  jaxscope ").append(line);
         sub->fallthrough();
         Arguments arguments(*sub);
         auto command = entry.make(arguments);
         const std::string own = sub->get_footer();
-        sub->footer(own.empty() ? examples : own + "\n\n" + examples);
+        sub->footer(own.empty() ? examples : fmt::format("{}\n\n{}", own, examples));
         made.push_back({sub, arguments.behind_dashes(), std::move(command)});
     }
     return made;
@@ -163,6 +163,10 @@ Error usage_error(const CLI::ParseError& e, const CLI::App* sub, const std::vect
 
 /// Splits off what stands behind `--` where the command wants it, and has CLI11 read the rest. Returns an exit code when all is done.
 std::optional<int> parse(CLI::App& app, const std::vector<Made>& made, std::vector<std::string> words) {
+    if (!words.empty() && words[0] == "help") {  // `jaxscope help run`, as other programs have it
+        words.erase(words.begin());
+        words.insert(words.begin() + (words.empty() ? 0 : 1), "--help");
+    }
     check_command(words);
     const auto command = std::find_if(words.begin(), words.end(), [](const std::string& w) { return !w.starts_with("-"); });
     const auto named =
@@ -248,7 +252,7 @@ int run(int argc, char** argv) {
     bool print_man = false;
     app.add_flag("--man", print_man, "print the man page");
     app.require_subcommand(0, 1);
-    app.footer("jaxscope COMMAND --help says more. To begin with: jaxscope report sample:transformer_lm");
+    app.footer("jaxscope help COMMAND, or COMMAND --help, says more. To begin with: jaxscope report sample:transformer_lm");
     const std::vector<Made> made = add_commands(app);
     if (const auto code = parse(app, made, {argv + 1, argv + argc})) return *code;
     if (print_limits) {

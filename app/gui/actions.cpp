@@ -6,6 +6,7 @@
 #include <QGuiApplication>
 #include <QMenuBar>
 #include <QTabWidget>
+#include <QTreeWidget>
 #include <algorithm>
 
 #include "base/units.h"

@@ -68,8 +68,7 @@ QString python_beside(const QString& file) {
     QDir folder = QFileInfo(file).absoluteDir();
     do {
         for (const char* name : {".venv", "venv"})
-            if (const QString python = folder.filePath(QLatin1String(name) + QStringLiteral("/bin/python"));
-                QFileInfo(python).isExecutable())
+            if (QString python = folder.filePath(QLatin1String(name) + QStringLiteral("/bin/python")); QFileInfo(python).isExecutable())
                 return python;
     } while (folder.cdUp());
     return {};

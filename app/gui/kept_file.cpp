@@ -51,7 +51,7 @@ void KeptFile::keep(const QByteArray& text) {
 QString KeptFile::keep_now(const QByteArray& text) {
     if (name_.isEmpty()) return {};
     ++writing_->last;
-    const QString problem = [&] {
+    QString problem = [&] {
         const std::lock_guard hold(writing_->mutex);
         return write_whole(text, name_);
     }();

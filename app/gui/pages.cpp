@@ -87,7 +87,7 @@ void MainWindow::make_comparison(const QString& doing, std::function<std::pair<C
         [compared, sides = std::move(sides)] {
             std::tie(compared->a, compared->b) = sides();
             DiffReport diff = diff_sides(compared->a, compared->b);
-            const QString html = as_html([&](Page& page) { diff_page(page, diff); });
+            QString html = as_html([&](Page& page) { diff_page(page, diff); });
             compared->diff = std::make_shared<const ProgramDiff>(
                 ProgramDiff{std::move(diff.added), std::move(diff.removed), std::move(diff.changed), diff.same_equations});
             return html;
@@ -156,9 +156,9 @@ void MainWindow::compare_row() {
         return notice_->tell(tr("Select a policy in the table first: the right button selects without applying."));
     const QString policy = policies_->words(row);
     try {
-        Choices row = top_->choices_under(policy);
-        row.as_step = true;
-        compare_choices(row, policy, session_.choices(), tr("%1, as chosen here").arg(top_->applied_policy()));
+        Choices other = top_->choices_under(policy);
+        other.as_step = true;
+        compare_choices(other, policy, session_.choices(), tr("%1, as chosen here").arg(top_->applied_policy()));
     } catch (const Error& e) {
         notice_->tell(in_words(e));
     }

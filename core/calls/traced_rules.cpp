@@ -133,7 +133,7 @@ JaxprPtr owned_by(const JaxprPtr& j, const std::shared_ptr<const CustomRules>& o
         if (!j->eqns[i].params->holds_jaxpr()) continue;
         bool changed = false;
         ParamsRef params = map_jaxprs(j->eqns[i].params, [&](const JaxprPtr& inner) {
-            const JaxprPtr owned = owned_by(inner, owner);
+            JaxprPtr owned = owned_by(inner, owner);
             changed = changed || owned != inner;
             return owned;
         });

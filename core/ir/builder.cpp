@@ -89,7 +89,7 @@ Values Builder::bind(const Primitive& prim, const Values& given, ParamsRef param
         for (AvalRef& a : out)
             if (varying) a = with_varying(a, axes);
         if (types_have_mesh() && out.size() == 1 && prim.flow == Flow::Straight && !says_itself)
-            if (const Attr* given = given_sharding(op.params)) out.front() = cut_by(out.front(), *given);
+            if (const Attr* sharding = given_sharding(op.params)) out.front() = cut_by(out.front(), *sharding);
         return emit(prim, in, std::move(op.params), out);
     } catch (Error& e) {
         e.at(source.loc());

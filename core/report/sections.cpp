@@ -261,12 +261,13 @@ std::vector<SizedRow> by_reason(const std::vector<DonatedLeaf>& leaves) {
             g.leaves.push_back(&l);
         }
     std::vector<SizedRow> out;
-    for (const auto& [key, g] : groups) {
-        const bool alone = g.leaves.size() == 1;
-        const bool one_type = std::all_of(g.leaves.begin(), g.leaves.end(), [&](const auto* l) { return l->aval == g.leaves[0]->aval; });
-        out.push_back({g.bytes,
-                       static_cast<std::int64_t>(g.leaves.size()),
-                       {one_type ? g.leaves[0]->aval : "several", alone ? g.leaves[0]->path : key.first, key.second}});
+    for (const auto& [key, group] : groups) {
+        const std::vector<const DonatedLeaf*>& all = group.leaves;
+        const bool alone = all.size() == 1;
+        const bool one_type = std::all_of(all.begin(), all.end(), [&](const auto* l) { return l->aval == all[0]->aval; });
+        out.push_back({group.bytes,
+                       static_cast<std::int64_t>(all.size()),
+                       {one_type ? all[0]->aval : "several", alone ? all[0]->path : key.first, key.second}});
     }
     return out;
 }
@@ -430,8 +431,9 @@ void compiled_lines(Page& page, const std::vector<PolicyRow>& rows, const std::s
             if (!c->problem.empty()) rows_of[c->problem].push_back(r.policy);
         }
     for (const auto& [problem, policies] : rows_of)
-        page.line((policies.size() == rows.size() && rows.size() > 1 ? "all" : fmt::format("{}", fmt::join(policies, ", "))) + ": " +
-                  target + ": " + problem);
+        page.line(fmt::format("{}: {}: {}",
+                              policies.size() == rows.size() && rows.size() > 1 ? "all" : fmt::format("{}", fmt::join(policies, ", ")),
+                              target, problem));
     if (compiled + kept == 0) return;
     page.line(fmt::format("XLA {}: the peak by XLA's own memory analysis ({}); {} compiled in {}{}", target, device, compiled,
                           seconds_text(seconds), kept > 0 ? fmt::format(", {} read from the disk", kept) : ""));

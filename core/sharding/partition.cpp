@@ -2,7 +2,6 @@
 #include "sharding/partition.h"
 
 #include <algorithm>
-#include <limits>
 
 #include "base/error.h"
 #include "calls/control_flow.h"
@@ -11,6 +10,7 @@
 #include "ir/interpret.h"
 #include "lax/partition.h"
 #include "lax/primitives.h"
+#include "lax/reductions/windows.h"
 #include "sharding/flatten.h"
 #include "sharding/one_mesh.h"
 #include "sharding/propagate.h"
@@ -39,16 +39,7 @@ LiteralRef neutral_of(Combine combine, DType dtype) {
     const AvalRef scalar(dtype, {});
     if (combine == Combine::Sum)
         return is_float(dtype) || is_complex(dtype) ? make_literal(scalar, 0.0) : make_literal(scalar, std::int64_t{0});
-    if (is_float(dtype)) {
-        const double inf = std::numeric_limits<double>::infinity();
-        return make_literal(scalar, combine == Combine::Max ? -inf : inf);
-    }
-    const int bits = 8 * static_cast<int>(byte_size(dtype));
-    const bool is_signed = is_signed_int(dtype);
-    if (dtype == DType::Bool) return make_literal(scalar, std::int64_t{combine == Combine::Max ? 0 : 1});
-    const std::int64_t lowest = is_signed ? -(std::int64_t{1} << (bits - 2)) * 2 : 0;
-    const std::int64_t highest = is_signed ? -(lowest + 1) : bits == 64 ? -1 : (std::int64_t{1} << bits) - 1;
-    return make_literal(scalar, combine == Combine::Max ? lowest : highest);
+    return extremum_identity(dtype, combine == Combine::Max);
 }
 
 /// Writes the program of one device for one jaxpr; bodies of loops by one of its own each.

@@ -260,7 +260,7 @@ struct Piece {
     template <class F>
     requires std::is_invocable_r_v<Array, const F&, const Array&> && std::is_class_v<F> Piece(
         const F& f)  // NOLINT(google-explicit-constructor)
-        : function(&f), call([](const void* function, const Array& x) -> Array { return (*static_cast<const F*>(function))(x); }) {}
+        : function(&f), call([](const void* made, const Array& x) -> Array { return (*static_cast<const F*>(made))(x); }) {}
     Array constant;
     const void* function = nullptr;
     Array (*call)(const void* function, const Array& x) = nullptr;

@@ -4,7 +4,7 @@
   PYTHONPATH=app/capture python tests/bench/compare_with_jax.py --programs shared|untuned|further|later|fresh [--only NAME,...] [--seconds 0.5] [--threads N]
 
 The second form runs the twenty programs of programs.py, the thirty of programs_untuned.py, the thirteen of programs_further.py, the ten of
-programs_later.py or the thirty of programs_fresh.py on their real values, compares the results too, and prints execution, compilation, the first run and temporaries. Prints ratios (jaxscope / JAX, lower is better): machines are noisy, single times mean little.
+programs_later.py or the thirty of programs_fresh.py and programs_fresh_models.py on their real values, compares the results too, and prints execution, compilation, the first run and temporaries. Prints ratios (jaxscope / JAX, lower is better): machines are noisy, single times mean little.
 """
 import argparse
 import contextlib
@@ -24,7 +24,7 @@ from jax.ad_checkpoint import print_saved_residuals
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 TABLES = {"shared": "programs", "untuned": "programs_untuned", "further": "programs_further", "later": "programs_later",
-          "fresh": "programs_fresh"}
+          "fresh": "programs_fresh programs_fresh_models"}
 
 
 def load(path: pathlib.Path) -> dict:
@@ -90,7 +90,7 @@ def main():
     if opt.programs:
         import program_table
 
-        found = importlib.import_module(TABLES[opt.programs]).PROGRAMS
+        found = {n: f for module in TABLES[opt.programs].split() for n, f in importlib.import_module(module).PROGRAMS.items()}
         chosen = {n: f for n, f in found.items() if not opt.only or n in opt.only.split(",")}
         program_table.table(chosen, opt.jaxscope, opt.rounds, opt.seconds, opt.threads)
         return

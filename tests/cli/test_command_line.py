@@ -45,6 +45,13 @@ def test_the_page_names_no_other_options(command):
     assert options(PARTS[command]) - options(SHARED) - listed(command) == set()
 
 
+def test_the_windows_own_options():
+    done = subprocess.run([str(BINARY) + "-gui", "--help"], capture_output=True, text=True, timeout=60, check=True)
+    part = PAGE.split("### The window's own program", 1)[1].split("\n## ", 1)[0]
+    named = set(re.findall(r"^\| `(--[a-z]+)", part, re.M))
+    assert named == options("\n".join(re.findall(r"^  (.{0,30}?)  ", done.stdout, re.M))) - {"--help-all"}
+
+
 def test_shared_options_exist():
     everywhere = listed().union(*(listed(c) for c in PARTS))
     assert options(SHARED) - everywhere == set()

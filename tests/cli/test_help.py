@@ -17,6 +17,14 @@ def test_every_help_has_examples_that_name_its_options(cli):
             assert option in text[:text.index("Examples:")], option
 
 
+def test_help_is_a_word_too(cli):
+    assert cli.ok("help") == cli.ok("--help")
+    assert cli.ok("help", "plan") == cli.ok("plan", "--help")
+    assert cli.ok("help", "capture") == cli.ok("capture", "--help")  # which takes a command line behind dashes
+    done = cli.raw("help", "plam")
+    assert done.returncode == 2 and "expected a command, found 'plam'" in done.stderr and "plan" in done.stderr.split("try")[-1]
+
+
 def complete(script, *words):
     line = f"source {script}; COMP_WORDS=({' '.join(words)}); COMP_CWORD={len(words) - 1}; _jaxscope; printf '%s\\n' \"${{COMPREPLY[@]}}\""
     return subprocess.run(["bash", "-c", line], capture_output=True, text=True, check=True).stdout.split()

@@ -1,4 +1,5 @@
 """Runs the command line on captures of the programs in tests/programs, for comparison with real JAX in the same process."""
+import fcntl
 import importlib.util
 import json
 import os
@@ -109,12 +110,15 @@ def same_rows(ours: list, theirs: list, case=None, reordered: dict | None = None
 class Cli:
     """`jaxscope COMMAND ... --json`, parsed; `fails` gives exit code and message instead."""
 
-    def __init__(self, folder: pathlib.Path):
-        self.folder = folder
+    def __init__(self, folder: pathlib.Path, captures: pathlib.Path):
+        self.folder, self.captures = folder, captures
 
     def capture(self, name: str) -> str:
-        out = self.folder / f"{name}.jaxscope"
-        if not out.exists():
+        out = self.captures / f"{name}.jaxscope"
+        with open(out.with_suffix(".lock"), "w") as lock:  # the other worker may want the same one
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if out.exists():
+                return str(out)
             self.raw("capture", f"{path_of(name)}:program", "-o", str(out), "--values", "all", "--python", sys.executable)
         return str(out)
 
@@ -134,7 +138,10 @@ class Cli:
 
 @pytest.fixture(scope="session")
 def cli(tmp_path_factory) -> Cli:
-    return Cli(tmp_path_factory.mktemp("captures"))
+    own = tmp_path_factory.mktemp("own")
+    of_all = own.parents[1] if "PYTEST_XDIST_WORKER" in os.environ else own.parent
+    (of_all / "captures").mkdir(exist_ok=True)
+    return Cli(own, of_all / "captures")
 
 
 # The files that take longest come first: two workers end together.

@@ -1,7 +1,8 @@
 """Big matrices, sampled: of a test function with more than `MOST` sets of parameters ./test.sh runs a share, by JAXSCOPE_SAMPLE (seed.py); --full, and who
-runs a file by hand, run all. Parameters that a failure named before can be asked for by their name: what is named on pytest's command line isn't sampled."""
+runs a file by hand, run all. Lots are drawn for the parameters' text, so that most of what one function tries (a program by its name) others try as well: it is captured once.
+Parameters that a failure named before can be asked for by their name: what is named on pytest's command line isn't sampled."""
+import hashlib
 import os
-import random
 
 MOST = 8
 
@@ -14,10 +15,10 @@ def sample_matrices(config, items) -> None:
     for item in items:
         matrices.setdefault(item.nodeid.split("[")[0], []).append(item)
     left = set()
-    for name, cases in matrices.items():
+    for cases in matrices.values():
         if len(cases) > MOST:
-            kept = random.Random(f"{seed} {name}").sample(cases, max(MOST, len(cases) // 3))
-            left |= {id(c) for c in cases} - {id(c) for c in kept}
+            by_lot = sorted(cases, key=lambda c: hashlib.sha256(f"{seed} {c.nodeid.partition('[')[2]}".encode()).digest())
+            left |= {id(c) for c in by_lot[max(MOST, len(cases) // 3):]}
     if left:
         config.hook.pytest_deselected(items=[i for i in items if id(i) in left])
         items[:] = [i for i in items if id(i) not in left]

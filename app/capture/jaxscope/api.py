@@ -15,6 +15,7 @@ from .version import VERSION, check_jax, doubt
 
 check_jax()  # before the modules that look into JAX
 from . import compat, program as programs, refs  # noqa: E402
+from .compat import lowering
 from .differentiation import regions
 from .document import inlined, output
 from .document.arrays import Arrays
@@ -143,7 +144,7 @@ def _captured(p: programs.Program, values: str, compile: bool, source: bool, roo
         spread = [i.value.sharding if _is_distributed(i.value) else None for i in flat.inputs]
         if len(spread) != len(closed.jaxpr.invars):
             raise CaptureError("its arguments aren't those of its jaxpr, so where they stand isn't known")
-        return compat.lowered_module(closed, p.name, entry["donated"], p.keep_unused, platform, spread)
+        return lowering.lowered_module(closed, p.name, entry["donated"], p.keep_unused, platform, spread)
     return Capture(document, encoder.arrays.members, compat.count_eqns(closed.jaxpr), lowered_for, tables.paths.short)
 
 

@@ -13,6 +13,7 @@ from typing import Any, Callable, Iterator
 import jax
 
 from . import compat, naming
+from .compat import pmapped
 from .errors import CaptureError
 
 
@@ -82,8 +83,8 @@ def _take_from_jit(p: Program) -> None:
         p.donate_argnames = p.donate_argnames or tuple(info.donate_argnames)
         p.keep_unused = bool(getattr(info, "keep_unused", False))
         return
-    if compat.is_pmapped(p.fn):  # what it donates stands in the call that it makes
-        p.static_argnums = p.static_argnums or compat.pmap_static(p.fn)
+    if pmapped.is_pmapped(p.fn):  # what it donates stands in the call that it makes
+        p.static_argnums = p.static_argnums or pmapped.pmap_static(p.fn)
         return
     if _is_filter_pmap(p.fn):
         p.donate = "all" if p.fn._pmapkwargs.get("donate_argnums") else "none"

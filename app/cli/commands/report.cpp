@@ -66,11 +66,11 @@ private:
         try {
             export_inspection(svg.stream(), inspection, "svg", {.what = "split"});
         } catch (const Error& e) {
-            // What can't be differentiated, for whatever reason, has no split: it has a report all the same, which says why.
+            // What can't be differentiated has no split, and other things may stop it: there is a report all the same, and the note says
+            // why.
             if (e.code == ErrorCode::Cancelled) throw;
             AtomicFile::commit({&json, &html});
-            return tell_note("wrote report.json and report.html into " + directory_ +
-                             "; no split.svg, as the program has no split: " + e.what());
+            return tell_note("wrote report.json and report.html into " + directory_ + "; no split.svg: " + e.what());
         }
         AtomicFile::commit({&json, &html, &svg});
         tell_note("wrote report.json, report.html and split.svg into " + directory_);

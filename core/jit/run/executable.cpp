@@ -289,7 +289,7 @@ private:
         for (const std::optional<int>& i : c_->granted)
             if (i) overwritten[static_cast<std::size_t>(*i)] = true;
         for (std::size_t i = 0; i < in.size(); ++i) {
-            if (!values[i] || !overwritten[i] || values[i]->data.size() == 0) continue;
+            if (!values[i] || !overwritten[i] || values[i]->data.empty()) continue;
             check_cancelled();
             std::memcpy(in[i], values[i]->data.data(), values[i]->data.size());
         }

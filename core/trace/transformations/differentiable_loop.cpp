@@ -71,7 +71,10 @@ void check_carry(const PyTreeDef& in_tree, const Avals& in, const PyTreeDef& out
         const std::size_t end = std::min(given.find('\n', i), given.size()), other_end = std::min(got.find('\n', j), got.size());
         const std::string line = given.substr(std::min(i, end), end - std::min(i, end));
         const std::string other = got.substr(std::min(j, other_end), other_end - std::min(j, other_end));
-        text += line == other ? "\n  " + line : "\n- " + line + "\n+ " + other;
+        if (line == other)
+            text.append("\n  ").append(line);
+        else
+            text.append("\n- ").append(line).append("\n+ ").append(other);
         i = end + 1, j = other_end + 1;
     }
     throw Error(ErrorCode::TypeMismatch, text)
@@ -192,7 +195,9 @@ public:
                          std::tuple(floats, others, last, part(end, 2 + n, first.size()), end[1], end[0]));
     }
     Leaves backward(const std::tuple<Leaves, Leaves, Leaves, Leaves, Array, Array>& kept, const Leaves& cotangents) const {
-        const auto& [floats, others, last, slots, stride, steps] = kept;
+        // By name: clang 14 has no lambda capture what a structured binding names.
+        const Leaves &floats = std::get<0>(kept), &others = std::get<1>(kept), &last = std::get<2>(kept), &slots = std::get<3>(kept);
+        const Array &stride = std::get<4>(kept), &steps = std::get<5>(kept);
         const Given g = given(floats, others);
         const Leaves float_consts = chosen(g.body_consts, const_inexact_);
         Leaves none_yet;
@@ -205,7 +210,7 @@ public:
             const Array i = s[0] - 1;
             const Array first = lax::mul(lax::div(i, stride), stride);
             const Array fresh = numpy::logical_or(lax::eq(i, steps - 1), lax::eq(lax::rem(s[0], stride), 0));
-            const Leaves held = joined(Leaves{s[1]}, part(s, 2 + nc + nk, np));
+            Leaves held = joined(Leaves{s[1]}, part(s, 2 + nc + nk, np));
             const Leaves stretch = lax::cond(
                 fresh, [&] { return stretch_of(g, outer_.at(slots, lax::div(i, stride)), last, first, s[0]); }, [&] { return held; });
             const Leaves state = state_at(g, part(stretch, 1, np), stretch[0], last, i - first);

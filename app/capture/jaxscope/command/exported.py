@@ -8,9 +8,9 @@ import sys
 def text_of(data: bytes) -> str:
     from jax import export
 
-    from .. import compat
+    from ..compat import lowering
     exported = export.deserialize(bytearray(data))
-    return compat.stablehlo_text(exported.mlir_module_serialized) or str(exported.mlir_module())
+    return lowering.stablehlo_text(exported.mlir_module_serialized) or str(exported.mlir_module())
 
 
 def main(path: str, out: str) -> int:

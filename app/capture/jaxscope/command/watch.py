@@ -106,8 +106,8 @@ def _program(fun: Any, info: Any, args: tuple, kwargs: dict[str, Any], name: str
 
 def _pmap_call(fun: Any) -> Any:
     """pmap and filter_pmap hand JAX functions of their own; the user's call stands further up."""
-    from .. import compat
-    called = compat.pmap_call(fun, sys._getframe(2))
+    from ..compat import pmapped
+    called = pmapped.pmap_call(fun, sys._getframe(2))
     code = getattr(called.fun, "__code__", None) if called is not None else None
     if code is None or not code.co_filename.replace("\\", "/").endswith("equinox/_vmap_pmap.py"):
         return called

@@ -8,6 +8,7 @@ import sys
 from typing import Any
 
 from .. import compat
+from ..compat import lowering
 
 _MODULES = ["jax", "jax.lax", "jax.lax.linalg", "jax.numpy", "jax.random", "jax.scipy.special", "jax.ad_checkpoint", "jax.experimental.sparse"]
 
@@ -34,7 +35,7 @@ def _everything() -> tuple[dict[str, Any], dict[str, type]]:
         for value in list(vars(module).values()):
             if isinstance(value, compat.Primitive):
                 known = primitives.get(value.name)
-                if known is None or (not any(compat.lowering_rules(known)) and any(compat.lowering_rules(value))):
+                if known is None or (not any(lowering.lowering_rules(known)) and any(lowering.lowering_rules(value))):
                     primitives[value.name] = value
             elif isinstance(value, type) and (value.__module__.startswith("jax") or issubclass(value, enum.Enum)):
                 classes.setdefault(value.__name__, value)

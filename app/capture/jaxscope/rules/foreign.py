@@ -13,6 +13,7 @@ from typing import Any, Callable, Iterator
 import jax
 
 from .. import compat
+from ..compat import lowering
 from ..document.identity import cells_of
 
 _own: dict[Any, bool] = {}
@@ -74,7 +75,7 @@ def _listed(out: Any) -> list[Any]:
 
 
 def _evaluations(primitive: Any) -> Iterator[Any]:
-    for rule in compat.lowering_rules(primitive):
+    for rule in lowering.lowering_rules(primitive):
         found = _lowered_function(rule)
         yield found if found is not None else functools.partial(_rearranged, rule)
     if "impl" in vars(primitive):

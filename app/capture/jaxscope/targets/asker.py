@@ -12,7 +12,7 @@ from typing import Any
 
 import jax
 
-from .. import compat
+from ..compat import lowering
 from ..document import output
 from ..errors import CaptureError, TargetProblem
 from ..rebuild.load import load
@@ -55,7 +55,7 @@ class Asker:
             if target == names.CPU:
                 return backend.of_jaxpr(rebuilt.jaxpr, rebuilt.name, rebuilt.donated)
             deadline = None if not self._timeout else time.monotonic() + self._timeout
-            return request.compile_for(names.parse(target), lambda: compat.lowered_module(rebuilt.jaxpr, rebuilt.name, rebuilt.donated, False, "tpu"),
+            return request.compile_for(names.parse(target), lambda: lowering.lowered_module(rebuilt.jaxpr, rebuilt.name, rebuilt.donated, False, "tpu"),
                                        self._python, deadline, tell, memory_only=True, inputs=rebuilt.in_paths)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import jax
 
-from .. import compat
+from ..compat import lowering
 from ..document.tables import Paths, number_json
 from . import collectives, operations
 from .names import CPU
@@ -24,7 +24,7 @@ def facts(p: Any, paths: Paths, captured: Any) -> dict[str, Any]:
     marks = operations.Marks()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        with compat.lowered_as(marks.into):
+        with lowering.lowered_as(marks.into):
             lowered = _lower(p)
         start = time.monotonic()
         compiled = lowered.compile()
@@ -40,7 +40,7 @@ def facts(p: Any, paths: Paths, captured: Any) -> dict[str, Any]:
 def of_jaxpr(closed: Any, name: str, donated: list[bool]) -> dict[str, Any]:
     """The same of a closed jaxpr, as an entry of a capture's `targets`: of this machine's CPU."""
     start = time.monotonic()
-    compiled = compat.lowered(closed, name, donated, False, CPU).compile()
+    compiled = lowering.lowered(closed, name, donated, False, CPU).compile()
     return {"target": CPU, "device": jax.devices(CPU)[0].device_kind, "libtpu": None, "version": compiler_version(), "compile_seconds": round(time.monotonic() - start, 3), "options": None,
             **_figures(compiled, CPU, compiled.as_text() or ""), "out_of_memory": None}
 

@@ -42,15 +42,15 @@ def _answer(asked: dict[str, Any], module: bytes) -> dict[str, Any]:
         devices = topologies.get_topology_desc(platform="tpu", topology_name=asked["topology"]).devices
     except Exception as e:  # an unknown name, or a wheel that this JAX can't talk to
         return {"topology": str(e)}
-    from .. import compat
+    from ..compat import lowering
     who = {"device": devices[0].device_kind, "libtpu": getattr(libtpu, "__version__", None)}
     if "texts" in asked:
         with open(os.path.join(asked["texts"], assignment.DEVICE), "w", encoding="utf-8") as f:
             json.dump(who, f)
     start = time.monotonic()
     try:
-        compiled = compat.compile_module(module, devices)
-    except compat.OtherTopology as e:
+        compiled = lowering.compile_module(module, devices)
+    except lowering.OtherTopology as e:
         return {"other": str(e)}
     except Exception as e:
         return {"refused": str(e), **who, "compile_seconds": time.monotonic() - start}

@@ -11,7 +11,7 @@ _TOTAL = [re.compile(rf"Used {_SIZE} of {_SIZE} hbm", re.I),
           re.compile(rf"total memory required for [^(]*\({_SIZE}\) exceeds available HBM \({_SIZE}\)", re.I),
           re.compile(rf"Attempting to allocate {_SIZE}\. That was not possible\. There are {_SIZE} free", re.I)]
 _WITH_ARGUMENTS = re.compile(rf"^Total hbm usage >= {_SIZE}:", re.I | re.M)
-_LEAF = re.compile(r"leaves\[(\d+)\]")  # an argument of what compat lowers
+_LEAF = re.compile(r"leaves\[(\d+)\]")  # an argument of what is lowered
 _ENTRY = re.compile(rf"^\s*\d+\.\s+Size:\s+{_SIZE}\s*$")
 _FIELD = {"op_name": re.compile(r'op_name="((?:[^"\\]|\\.)*)"'), "file": re.compile(r'source_file="((?:[^"\\]|\\.)*)"'),
           "line": re.compile(r"source_line=(\d+)"), "shape": re.compile(r"^\s*Shape:\s+(\S+)"), "kind": re.compile(r"^\s*Allocation type:\s+(.+?)\s*$")}

@@ -33,6 +33,10 @@ JAXSCOPE_INLINED Sum<T> summand(T x) {
 template <class T>
 using Compared = std::conditional_t<kNarrowFloat<T>, float, std::conditional_t<(sizeof(T) < 4), std::int32_t, T>>;
 template <class T>
+JAXSCOPE_INLINED Compared<T> compared(T x) {
+    return static_cast<Compared<T>>(x);
+}
+template <class T>
 using Row = std::conditional_t<sizeof(T) == 8, std::int64_t, std::int32_t>;  // as wide as T, so that both are compared in one vector
 
 template <class T, class Join>
@@ -90,12 +94,12 @@ JAXSCOPE_INLINED bool ahead(T v, T best) {
 }
 template <bool kLargest, class T>
 JAXSCOPE_INLINED void extreme_rows(const AxisBlock& b, const T* in, Compared<T>* best, Row<Compared<T>>* row) {
-    for (std::int64_t c = 0; c < b.width; ++c) best[c] = in[c], row[c] = 0;
+    for (std::int64_t c = 0; c < b.width; ++c) best[c] = compared(in[c]), row[c] = 0;
     for (std::int64_t i = 1; i < b.length; ++i) {
         const T* from = in + i * b.stride;
         for (std::int64_t c = 0; c < b.width; ++c) {
             const bool take = ahead<kLargest, Compared<T>>(from[c], best[c]);
-            best[c] = take ? static_cast<Compared<T>>(from[c]) : best[c];
+            best[c] = take ? compared(from[c]) : best[c];
             row[c] = take ? static_cast<Row<Compared<T>>>(i) : row[c];
         }
     }
@@ -109,10 +113,10 @@ JAXSCOPE_INLINED std::int64_t extreme_of_part(std::int64_t length, const T* in) 
     Compared<T> best[kLanes<T>];
     Row<Compared<T>> bad[kLanes<T>] = {};
     const std::int64_t whole = length / kLanes<T> * kLanes<T>;
-    for (std::int64_t l = 0; l < kLanes<T>; ++l) best[l] = in[l];
+    for (std::int64_t l = 0; l < kLanes<T>; ++l) best[l] = compared(in[l]);
     for (std::int64_t i = 0; i < whole; i += kLanes<T>)
         for (std::int64_t l = 0; l < kLanes<T>; ++l) {
-            const Compared<T> v = in[i + l];
+            const Compared<T> v = compared(in[i + l]);
             bad[l] |= v != v;
             best[l] = (kLargest ? v > best[l] : v < best[l]) ? v : best[l];
         }
@@ -123,7 +127,7 @@ JAXSCOPE_INLINED std::int64_t extreme_of_part(std::int64_t length, const T* in) 
         }
     for (std::int64_t i = whole; i < length; ++i) {
         bad[0] |= in[i] != in[i];
-        best[0] = (kLargest ? in[i] > best[0] : in[i] < best[0]) ? static_cast<Compared<T>>(in[i]) : best[0];
+        best[0] = (kLargest ? in[i] > best[0] : in[i] < best[0]) ? compared(in[i]) : best[0];
     }
     std::int64_t at = 0;
     if (bad[0]) {
@@ -167,9 +171,9 @@ JAXSCOPE_INLINED void extremes(bool largest, const AxisBlock& b, const T* in, st
 
 }  // namespace
 
-#define JAXSCOPE_ALONG_AXIS(T)                                                                                               \
-    JAXSCOPE_WIDE void cumulate(ReduceKind kind, const AxisBlock& b, const T* in, T* out) { cumulate_by(kind, b, in, out); } \
-    JAXSCOPE_WIDE void find_extreme(bool largest, const AxisBlock& b, const T* in, std::int64_t* row) { extremes(largest, b, in, row); }
+#define JAXSCOPE_ALONG_AXIS(T)                                                                                                 \
+    JAXSCOPE_WIDE void cumulate(ReduceKind kind, const AxisBlock& b, const T in[], T out[]) { cumulate_by(kind, b, in, out); } \
+    JAXSCOPE_WIDE void find_extreme(bool largest, const AxisBlock& b, const T in[], std::int64_t row[]) { extremes(largest, b, in, row); }
 JAXSCOPE_EACH_AXIS_TYPE(JAXSCOPE_ALONG_AXIS)
 #undef JAXSCOPE_ALONG_AXIS
 

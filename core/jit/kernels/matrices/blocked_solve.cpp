@@ -197,7 +197,7 @@ bool cholesky_blocked(int size, T* a, int threads, void* scratch) {
     template std::int64_t blocked_bytes<T>(std::int64_t, std::int64_t);                           \
     template std::int64_t cholesky_bytes<T>(std::int64_t);                                        \
     template void solve_blocked<T>(const TriangularSystem<T>&, const RightSides<T>&, int, void*); \
-    template bool cholesky_blocked<T>(int, T*, int, void*);
+    template bool cholesky_blocked<T>(int, T a[], int, void*);
 JAXSCOPE_BLOCKED(float)
 JAXSCOPE_BLOCKED(double)
 JAXSCOPE_BLOCKED(std::complex<float>)

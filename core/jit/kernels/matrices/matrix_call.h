@@ -84,8 +84,8 @@ bool all_finite(const T* a, std::int64_t n) {
 /// The routine made for the dtype of the first operand; null where that is no floating or complex dtype of LAPACK.
 template <class Make>
 LibraryCallPtr for_lapack_type(DType d, const Make& make) {
-    switch (d) {  // NOLINT(bugprone-branch-clone): the types differ
-        case DType::F32:
+    switch (d) {
+        case DType::F32:  // NOLINT(bugprone-branch-clone): the types differ
             return make(float());
         case DType::F64:
             return make(double());

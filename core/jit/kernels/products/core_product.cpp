@@ -64,7 +64,7 @@ void core_product(DotRoutine routine, const DotCore& core, const T* lhs, const T
     plain_product(core, lhs, rhs, out, add);
 }
 
-#define JAXSCOPE_CORE(T) template void core_product<T>(DotRoutine, const DotCore&, const T*, const T*, T*, bool, void*);
+#define JAXSCOPE_CORE(T) template void core_product<T>(DotRoutine, const DotCore&, const T*, const T*, T out[], bool, void*);
 JAXSCOPE_CORE(float)
 JAXSCOPE_CORE(double)
 JAXSCOPE_CORE(std::complex<float>)

@@ -208,7 +208,7 @@ void packed_product(const DotCore& core, const T* lhs, const T* rhs, T* out, con
 
 #define JAXSCOPE_PRODUCT(T)                                \
     template std::int64_t packed_bytes<T>(const DotCore&); \
-    template void packed_product<T>(const DotCore&, const T*, const T*, T*, const ProductWish&, void*);
+    template void packed_product<T>(const DotCore&, const T*, const T*, T out[], const ProductWish&, void*);
 JAXSCOPE_PRODUCT(float)
 JAXSCOPE_PRODUCT(double)
 JAXSCOPE_PRODUCT(std::complex<float>)

@@ -378,7 +378,8 @@ private:
             return short_rows<kKind>(target, updates, part.indices, line.size);
         // Threads share the columns of every window, or where these are few the operand's memory, one share each, as each walks all
         // windows: two updates of one element are never on two threads, and sums stay in order.
-        const bool much = static_cast<double>(op_.in[2]->size() / batches_) >= kParallelWork, by_column = line.size >= 64;
+        const std::int64_t of_one = op_.in[2]->size() / batches_;
+        const bool much = static_cast<double>(of_one) >= kParallelWork, by_column = line.size >= 64;
         const bool by_memory = much && line.size >= 4 && !by_column && whole_line_is_a_window();
         const std::int64_t parts = !much       ? 1
                                    : by_column ? std::min<std::int64_t>(part.threads, line.size / 32)

@@ -67,10 +67,10 @@ std::int64_t keep_between(std::int64_t count, const std::int64_t* __restrict ins
     return kept;
 }
 
-#define JAXSCOPE_ADD_LINES(T)                                                                                                              \
-    JAXSCOPE_WIDE void add_lines(T* target, const T* updates, const std::int64_t* operand, const std::int64_t* update, std::int64_t count, \
-                                 std::int64_t begin, std::int64_t end) {                                                                   \
-        add_each_line(target, updates, operand, update, count, begin, end);                                                                \
+#define JAXSCOPE_ADD_LINES(T)                                                                                           \
+    JAXSCOPE_WIDE void add_lines(T target[], const T* updates, const std::int64_t* operand, const std::int64_t* update, \
+                                 std::int64_t count, std::int64_t begin, std::int64_t end) {                            \
+        add_each_line(target, updates, operand, update, count, begin, end);                                             \
     }
 JAXSCOPE_EACH_ADDED_TYPE(JAXSCOPE_ADD_LINES)
 #undef JAXSCOPE_ADD_LINES

@@ -28,8 +28,8 @@ std::int64_t keep_between(std::int64_t count, const std::int64_t* inside, std::i
         made_for(std::uint64_t) made_for(std::complex<float>) made_for(std::complex<double>)
 
 /// Adds [begin, end) of each line of the updates to the operand's; the two are different memory.
-#define JAXSCOPE_ADD_LINES(T)                                                                                                \
-    void add_lines(T* target, const T* updates, const std::int64_t* operand, const std::int64_t* update, std::int64_t count, \
+#define JAXSCOPE_ADD_LINES(T)                                                                                                 \
+    void add_lines(T target[], const T* updates, const std::int64_t* operand, const std::int64_t* update, std::int64_t count, \
                    std::int64_t begin, std::int64_t end);
 JAXSCOPE_EACH_ADDED_TYPE(JAXSCOPE_ADD_LINES)
 #undef JAXSCOPE_ADD_LINES

@@ -239,7 +239,8 @@ T beta_fraction(T a, T b, T x) {
     const int limit = sizeof(T) == 4 ? 200 : 600;
     T h = small, c = small, d = 0;
     for (int i = 1; i < limit; ++i) {
-        const T m = static_cast<T>((i - 1) / 2);
+        const int pair = (i - 1) / 2;
+        const T m = static_cast<T>(pair);
         T numerator = 1;
         if (i == 1)
             numerator = 1;

@@ -1,22 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The only file that knows in which JAX version which internal lives. From 0.4.30 on."""
+"""The only folder that knows in which JAX version which internal lives, from 0.4.30 on."""
 from __future__ import annotations
 
 import contextlib
 import functools
-import gc
-import io
 import itertools
 import os
-import types
-import warnings
 import weakref
 from typing import Any, Callable, Iterator, NamedTuple
 
 import jax
 import numpy as np
 from jax._src import config, core, custom_batching, dtypes, sharding_impls, source_info_util
-from jax._src.interpreters import ad, batching, mlir, partial_eval as pe
+from jax._src.interpreters import ad, batching, partial_eval as pe
 from jax._src.lax.control_flow import conditionals
 
 try:
@@ -38,9 +34,9 @@ custom_vmap_p = custom_batching.custom_vmap_p
 CustomVJPException: Any = getattr(ad, "CustomVJPException", ())
 SymbolicZero = jax.custom_derivatives.SymbolicZero
 VERSION: tuple[int, ...] = tuple(int(p) for p in jax.__version__.split(".")[:3] if p.isdigit())
-PACKAGE_DIR = os.path.dirname(os.path.abspath(__file__)) + os.sep
+PACKAGE_DIR = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 # As Python found it, `..` and all, which is what stands in our frames; and as it is.
-_PACKAGE_DIRS = (PACKAGE_DIR, os.path.dirname(__file__) + os.sep)
+_PACKAGE_DIRS = (PACKAGE_DIR, os.path.dirname(os.path.dirname(__file__)) + os.sep)
 JAX_DIR = os.path.dirname(os.path.abspath(jax.__file__)) + os.sep
 
 # Our own frames stand between the user's and JAX's in every traceback; without this they'd be what JAX prints.
@@ -164,55 +160,6 @@ def why_escaped(tracer: Any) -> str | None:
         return None
 
 
-_PMAP = "jax._src.pmap"
-
-
-def _free(fn: Any) -> dict[str, Any]:
-    """What a function closes over, by name."""
-    names = getattr(getattr(fn, "__code__", None), "co_freevars", ())
-    return {n: c.cell_contents for n, c in zip(names, getattr(fn, "__closure__", None) or ()) if c != _EMPTY_CELL}
-
-
-_EMPTY_CELL = types.CellType()
-
-
-def is_pmapped(fn: Any) -> bool:
-    """Whether jax.pmap made it, as a jit of a shard_map. Before JAX 0.8 it's a primitive of its own, whose call isn't jit's."""
-    code = getattr(fn, "__code__", None)
-    return code is not None and code.co_name == "wrapped" and code.co_filename.endswith(os.path.join("jax", "_src", "pmap.py"))
-
-
-def pmap_static(fn: Any) -> tuple[int, ...]:
-    """A pmapped function's static_broadcasted_argnums."""
-    return tuple(_free(_free(fn).get("infer_params")).get("static_broadcasted_tuple") or ())
-
-
-class PmapCall(NamedTuple):
-    """A call of a pmapped function that is under way: of the user's function, whose pmapped form `pmapped()` is."""
-    fun: Any
-    args: tuple
-    kwargs: dict[str, Any]
-    pmapped: Callable[[], Any]
-    frame: Any
-
-
-def pmap_call(fun: Any, frame: Any) -> PmapCall | None:
-    """The call that made JAX call `fun`, what pmap jits, in a frame above `frame`."""
-    if getattr(fun, "__module__", None) != _PMAP:
-        return None
-    while frame is not None and not (frame.f_globals.get("__name__") == _PMAP and frame.f_code.co_name == "wrapped"):
-        frame = frame.f_back
-    if frame is None or "infer_params" not in frame.f_locals:
-        return None
-    local = frame.f_locals
-    fun = _free(local["infer_params"])["wrapped_fun"].f
-
-    def pmapped() -> Any:
-        # A frame doesn't tell which function runs in it; of those with its code one closes over the same.
-        return next(f for f in gc.get_referrers(frame.f_code) if isinstance(f, types.FunctionType) and _free(f).get("infer_params") is local["infer_params"])
-    return PmapCall(fun, tuple(local["args"]), dict(local["kwargs"]), pmapped, frame)
-
-
 def debug_source(info: Any) -> str | None:
     return getattr(info, "func_src_info", None)
 
@@ -299,12 +246,6 @@ custom_lin_p: Any = getattr(ad, "custom_lin_p", None)
 
 def linearize_rule(primitive: Any) -> Callable:
     return ad.primitive_linearizations.get(primitive) or functools.partial(ad.fallback_linearize_rule, primitive)
-
-
-def lowering_rules(primitive: Any) -> list[Any]:
-    """What writes the compiler's code for it: on a CPU, then on any platform."""
-    entries = [mlir._platform_specific_lowerings.get("cpu", {}).get(primitive), mlir._lowerings.get(primitive)]
-    return [getattr(e, "rule", e) for e in entries if e]
 
 
 def has_batch_rule(primitive: Any) -> bool:
@@ -489,51 +430,6 @@ def donated_numbers(info: Any) -> tuple[int, ...]:
     return tuple(i for k, i in enumerate(traced) if k in donated)
 
 
-def lowered(closed: Any, name: str, donated: list[bool], keep_unused: bool, platform: str, shardings: list[Any] | None = None) -> Any:
-    """A closed jaxpr, lowered as `jax.jit` would for `platform`, whose devices needn't be there. `shardings`: of arguments that are spread over devices."""
-    def program(*leaves: Any) -> Any:
-        return core.jaxpr_as_fun(closed)(*leaves)
-    program.__name__ = program.__qualname__ = name
-    jitted = jax.jit(program, donate_argnums=tuple(i for i, d in enumerate(donated) if d), keep_unused=keep_unused)
-    # Structs of older JAX know no weak types; what is computed is the jaxpr's either way.
-    leaves = [jax.ShapeDtypeStruct(v.aval.shape, v.aval.dtype, **({"weak_type": True} if getattr(v.aval, "weak_type", False) and VERSION >= (0, 5) else {}),
-                                   **({"sharding": sharding} if sharding is not None else {}))
-              for v, sharding in zip(closed.jaxpr.invars, shardings or [None] * len(closed.jaxpr.invars))]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of donations: the capture's own pairs say it
-        return jitted.trace(*leaves).lower(lowering_platforms=(platform,))
-
-
-def lowered_module(closed: Any, name: str, donated: list[bool], keep_unused: bool, platform: str, shardings: list[Any] | None = None) -> bytes:
-    """The same as the bytes of its StableHLO."""
-    written = io.BytesIO()
-    lowered(closed, name, donated, keep_unused, platform, shardings).compiler_ir("stablehlo").operation.write_bytecode(written)
-    return written.getvalue()
-
-
-class OtherTopology(Exception):
-    """A program over more or fewer devices than the topology has."""
-
-
-def compile_module(module: bytes, devices: Any) -> Any:
-    """What XLA makes of the bytes of `lowered_module` for a topology that is described, not attached: for its first device, or spread over all of them."""
-    from jax._src import compiler
-    from jax._src.interpreters import mlir
-    from jax._src.lib import xla_client
-    from jax._src.lib.mlir import ir
-    with mlir.make_ir_context():
-        parsed = ir.Module.parse(module)
-        attributes = parsed.operation.attributes
-        parts = ir.IntegerAttr(attributes["mhlo.num_partitions"]).value if "mhlo.num_partitions" in attributes else 1
-        if parts not in (1, len(devices)):
-            raise OtherTopology(f"the program is spread over {parts} devices, the topology has {len(devices)}")
-        used = tuple(devices[:parts])
-        options = compiler.get_compile_options(num_replicas=1, num_partitions=parts, device_assignment=np.array([[d.id for d in used]]))
-        if hasattr(compiler, "backend_compile_and_load"):
-            return compiler.backend_compile_and_load(used[0].client, parsed, xla_client.DeviceList(used), options, [])
-        return compiler.backend_compile(used[0].client, parsed, options, [])
-
-
 @contextlib.contextmanager
 def in_shard_map(eqn: Any) -> Iterator[None]:
     """What is in force where an equation of a shard_map's body stands: the mesh that it remembers, its manual axes, whether types say what varies over them."""
@@ -571,35 +467,5 @@ def bodies_inlined(met: Callable[[Any, list[Any]], None]) -> Any:
         pe.inline_jaxpr_into_trace = original
 
 
-def stablehlo_text(artifact: bytes) -> str | None:
-    """The text of a portable artifact of StableHLO with names and lines, which JAX's own text leaves out; None where this version can't say."""
-    try:
-        from jaxlib.mlir.dialects import stablehlo
-        with mlir.make_ir_context() as context:
-            return str(stablehlo.deserialize_portable_artifact(context, artifact).operation.get_asm(enable_debug_info=True))
-    except (ImportError, AttributeError):
-        return None
-
-
 def open_jaxpr(jaxpr: Any) -> Any:
     return jaxpr.jaxpr if isinstance(jaxpr, ClosedJaxpr) else jaxpr
-
-
-@contextlib.contextmanager
-def lowered_as(change: Callable[[Any], Any]) -> Iterator[None]:
-    """Inside, jit lowers what `change` makes of its closed jaxpr. Versions that lower on another way never ask it."""
-    from jax._src import pjit
-    original = getattr(pjit, "_resolve_and_lower", None)
-    if original is None:
-        yield
-        return
-
-    def resolve_and_lower(*args: Any, **params: Any) -> Any:
-        if "jaxpr" in params:
-            params["jaxpr"] = change(params["jaxpr"])
-        return original(*args, **params)
-    pjit._resolve_and_lower = resolve_and_lower
-    try:
-        yield
-    finally:
-        pjit._resolve_and_lower = original
