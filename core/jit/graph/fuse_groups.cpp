@@ -7,6 +7,8 @@
 
 #include "base/cancel.h"
 #include "jit/graph/longest_chain.h"
+#include "lax/params/shapes.h"
+#include "lax/primitives.h"
 
 namespace jaxscope::exec {
 
@@ -28,7 +30,9 @@ public:
 private:
     /// Scalar operations to compute `n` again at any index, or -1 where storing it is better.
     int recompute_cost(const Node& n) const {
-        if (n.kind != NodeKind::Element || n.map().cost > kMaxRecomputed) return -1;
+        if (n.kind != NodeKind::Element) return -1;
+        if (joins_positions(n)) return kMaxRecomputed / 2;
+        if (n.map().cost > kMaxRecomputed) return -1;
         int cost = std::max(1, n.map().cost);  // at least 1 each, which bounds the depth of chains
         const std::int64_t size = g_.aval(n.out[0]).size();
         bool constant = true;  // of literals alone
@@ -46,6 +50,19 @@ private:
         }
         if (size <= 1 && !constant) return -1;  // a constant is part of the code: what divides by it multiplies
         return cost <= kMaxRecomputed ? cost : -1;
+    }
+
+    /// Columns of positions side by side, for gathers alone: these ask for one column each, which is the operand itself.
+    bool joins_positions(const Node& n) const {
+        constexpr std::int64_t kFewColumns = 4;
+        const Dims& shape = n.op().out[0]->shape;
+        if (n.op().prim != &kConcatenate || shape.empty() || shape.back() > kFewColumns || is_output_[n.out[0]]) return false;
+        if (n.op().as<ConcatenateParams>().dimension + 1 != std::ssize(shape)) return false;
+        return std::ranges::all_of(users_[n.out[0]], [&](std::uint32_t u) {
+            const Node& user = g_.nodes[u];
+            return user.kind == NodeKind::Element && user.op().prim == &kGather && user.in[1] == n.out[0] &&
+                   g_.root(user.in[0]) != n.out[0];
+        });
     }
 
     // ---- Placing nodes into groups -------------------------------------------------------------------------------------------

@@ -146,6 +146,7 @@ LibraryCallPtr make_plain_conv(const Op& op, const ConvKernel& spec) {
 }
 
 LibraryCallPtr make_conv(const Op& op, const ConvKernel& spec, int threads) {
+    if (LibraryCallPtr call = make_row_conv(op, spec)) return call;
     if (LibraryCallPtr call = make_library_conv(op, spec, threads)) return call;
     return make_plain_conv(op, spec);
 }

@@ -46,6 +46,8 @@ struct ConvSide {
 
 /// A convolution by the matrix library, forward or as the gradient that it is; null where the library has none.
 LibraryCallPtr make_library_conv(const Op& op, const ConvKernel& spec, int threads);
+/// Of few features, of points side by side; null for others.
+LibraryCallPtr make_row_conv(const Op& op, const ConvKernel& spec);
 /// Any dtype, any dilation, padding and grouping.
 LibraryCallPtr make_plain_conv(const Op& op, const ConvKernel& spec);
 
