@@ -325,6 +325,38 @@ def test_convolutions_of_rows(cli, tmp_path, threads):
         same(cli, tmp_path, f, (one, two), threads)
 
 
+@pytest.mark.parametrize("dtype", [jnp.float16, jnp.bfloat16, jnp.float8_e5m2])
+def test_numbers_that_are_moved_keep_their_bits(cli, tmp_path, dtype):
+    """Every number of 16 (8) bits, NaNs with what they carry: nobody computes with it, so nobody rounds."""
+    bits = jnp.uint8 if jnp.dtype(dtype).itemsize == 1 else jnp.uint16
+    whole = jnp.arange(1 << jnp.dtype(bits).itemsize * 8, dtype=bits).reshape(4, -1)
+
+    def f(x):
+        y = lax.bitcast_convert_type(x, dtype)
+        moved = [y[:, ::-1], jnp.concatenate([y, y[:2]], 0), jnp.roll(y, 3, 1), jnp.where(x % 3 == 0, y, y[::-1]), y.T, y[jnp.array([3, 0])]]
+        return moved[:1] + [lax.bitcast_convert_type(m, bits) for m in moved]
+    moved = [whole[:, ::-1], jnp.concatenate([whole, whole[:2]], 0), jnp.roll(whole, 3, 1), jnp.where(whole % 3 == 0, whole, whole[::-1]), whole.T, whole[jnp.array([3, 0])]]
+    same(cli, tmp_path, lambda x: f(x)[1:], (whole,), 2, moved)
+    same(cli, tmp_path, lambda x: lax.bitcast_convert_type(f(x)[0], bits), (whole,), 2, moved[:1])
+
+
+def test_narrow_integers(cli, tmp_path):
+    """Products and scattered extremes of one and two bytes; sums of bfloat16 that are one number."""
+    R.seed(33)
+
+    def f(xs, i):
+        out = []
+        for x in xs:
+            if x.dtype != jnp.bool_:
+                out += [x @ x[0], x[0] @ x[1], x[:30].reshape(6, 5, 33) @ x[:33, :30].reshape(6, 33, 5), (x.T @ x)[::2]]
+            out += [x.ravel().at[i].max(x.ravel()[::-1]), x.ravel().at[i].min(x.ravel()[::-1]), jax.ops.segment_max(x.ravel(), i % 7, 7)]
+        return out
+    xs = [array(t, 33, 33) for t in (jnp.int8, jnp.uint8, jnp.int16, jnp.uint16)] + [array(jnp.int8, 33, 33) > 0]
+    same(cli, tmp_path, f, (xs, jnp.asarray(R.randint(-5, 1200, 33 * 33))), 2)
+    v = array(jnp.bfloat16, 5000)
+    same(cli, tmp_path, lambda v: [jnp.dot(v, v), v.reshape(2, -1) @ v.reshape(-1, 2)], (v,), 2)
+
+
 def test_divisions_of_whole_numbers(cli, tmp_path):
     """Every pair of bytes; of wider ones the edges, any bits, and quotients next to whole numbers. By constants, too, and by one that an
     equation makes of a literal."""

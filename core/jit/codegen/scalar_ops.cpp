@@ -69,10 +69,10 @@ Number ScalarOps::load(Value* address, DType d) {
 Number ScalarOps::of_bits(Value* v, DType d) {
     if (d == DType::Bool) return {b.CreateICmpNE(v, b.getInt8(0)), nullptr, d};
     if (d == DType::BF16)
-        return {b.CreateBitCast(b.CreateShl(b.CreateZExt(v, b.getInt32Ty()), b.getInt32(16)), b.getFloatTy()), nullptr, d};
-    if (d == DType::F16) return {half_value(b, v), nullptr, d};
+        return {b.CreateBitCast(b.CreateShl(b.CreateZExt(v, b.getInt32Ty()), b.getInt32(16)), b.getFloatTy()), nullptr, d, v};
+    if (d == DType::F16) return {half_value(b, v), nullptr, d, v};
     if (small_float(d))
-        return {call_small_float(b, "jaxscope_small_float_value", d, b.CreateZExt(v, b.getInt32Ty()), b.getFloatTy()), nullptr, d};
+        return {call_small_float(b, "jaxscope_small_float_value", d, b.CreateZExt(v, b.getInt32Ty()), b.getFloatTy()), nullptr, d, v};
     return {v, nullptr, d};
 }
 
@@ -91,6 +91,7 @@ void ScalarOps::store(Value* address, const Number& n) {
 Value* ScalarOps::bits_of(const Number& n) {
     const DType d = n.dtype;
     Value* v = n.re;
+    if (n.stored) return n.stored;
     if (d == DType::Bool)
         v = b.CreateZExt(v, b.getInt8Ty());
     else if (d == DType::BF16)
@@ -106,7 +107,11 @@ Number ScalarOps::literal(DType d, double re, double im, std::int64_t integer) {
     llvm::Type* t = register_type(d);
     if (is_complex(d)) return {llvm::ConstantFP::get(t, re), llvm::ConstantFP::get(t, im), d};
     // Rounded here: an instruction would stand where the number is first asked for, and others ask for it elsewhere.
-    if (is_float(d)) return {llvm::ConstantFP::get(t, small_float(d) ? small_float_value(d, small_float_bits(d, re)) : re), nullptr, d};
+    if (small_float(d)) {
+        const std::uint16_t bits = small_float_bits(d, re);
+        return {llvm::ConstantFP::get(t, small_float_value(d, bits)), nullptr, d, llvm::ConstantInt::get(storage_type(d), bits)};
+    }
+    if (is_float(d)) return {llvm::ConstantFP::get(t, re), nullptr, d};
     return {llvm::ConstantInt::get(t, static_cast<std::uint64_t>(integer), true), nullptr, d};
 }
 
@@ -133,7 +138,8 @@ Value* ScalarOps::wrap(DType d, Value* v) {
 }
 
 Number ScalarOps::select(const Number& c, const Number& t, const Number& f) {
-    return {b.CreateSelect(c.re, t.re, f.re), t.im ? b.CreateSelect(c.re, t.im, f.im) : nullptr, t.dtype};
+    return {b.CreateSelect(c.re, t.re, f.re), t.im ? b.CreateSelect(c.re, t.im, f.im) : nullptr, t.dtype,
+            t.stored && f.stored ? b.CreateSelect(c.re, t.stored, f.stored) : nullptr};
 }
 
 Value* ScalarOps::float_to_int(Value* v, DType to) {
@@ -190,17 +196,8 @@ Number ScalarOps::convert(const Number& v, DType to) {
 Number ScalarOps::bitcast(const Number& v, DType to) {
     if (v.dtype == to) return v;
     // Through the bits in memory: registers of narrow floats and bools hold something else.
-    const auto bits_of = [&](const Number& n) -> Value* {
-        if (n.dtype == DType::Bool) return b.CreateZExt(n.re, b.getInt8Ty());
-        if (n.dtype == DType::BF16)
-            return b.CreateTrunc(b.CreateLShr(b.CreateBitCast(n.re, b.getInt32Ty()), b.getInt32(16)), b.getInt16Ty());
-        if (n.dtype == DType::F16) return half_bits(b, n.re);
-        if (small_float(n.dtype))
-            return b.CreateTrunc(call_small_float(b, "jaxscope_small_float_bits", n.dtype, n.re, b.getInt32Ty()), b.getInt8Ty());
-        if (is_float(n.dtype)) return b.CreateBitCast(n.re, b.getIntNTy(static_cast<unsigned>(byte_size(n.dtype) * 8)));
-        return n.re;
-    };
     Value* bits = bits_of(v);
+    if (bits->getType()->isFloatingPointTy()) bits = b.CreateBitCast(bits, b.getIntNTy(static_cast<unsigned>(byte_size(v.dtype) * 8)));
     if (bits->getType()->getIntegerBitWidth() != byte_size(to) * 8 || is_complex(to) || is_complex(v.dtype)) unsupported(to);
     if (to == DType::Bool) return {b.CreateICmpNE(bits, b.getInt8(0)), nullptr, to};
     if (to == DType::BF16)

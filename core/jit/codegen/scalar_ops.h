@@ -14,6 +14,7 @@ struct Number {
     llvm::Value* re = nullptr;
     llvm::Value* im = nullptr;
     DType dtype = DType::F32;
+    llvm::Value* stored = nullptr;  ///< of floats narrower than f32 that nobody computed: their bits, which need no rounding to go back
 };
 
 /// What one part of a complex number is; other numbers are their own.

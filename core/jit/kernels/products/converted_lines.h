@@ -33,18 +33,38 @@ Element to_element(T v, DType d) {
         return {0, {v.real(), v.imag()}};
 }
 
+/// Calls fn(a number of the type) for the integers of whole bytes that are narrower than what they are computed in; false: another type.
+template <class Fn>
+bool with_narrow_integer(DType d, const Fn& fn) {
+    switch (d) {
+        case DType::S8:
+            return fn(std::int8_t{}), true;
+        case DType::U8:
+            return fn(std::uint8_t{}), true;
+        case DType::S16:
+            return fn(std::int16_t{}), true;
+        case DType::U16:
+            return fn(std::uint16_t{}), true;
+        default:
+            return false;
+    }
+}
+
 /// `n` numbers that lie `step` elements apart become numbers side by side.
 template <class T>
 void widen_line(const std::byte* from, DType d, std::int64_t n, std::int64_t step, T* to) {
-    if (step == 1) {
-        if constexpr (std::is_same_v<T, float>) {
+    if constexpr (std::is_same_v<T, float>)
+        if (step == 1) {
             if (d == DType::BF16) return widen_bf16(reinterpret_cast<const std::uint16_t*>(from), n, to);
             if (d == DType::F16) return widen_f16(reinterpret_cast<const std::uint16_t*>(from), n, to);
         }
-        if constexpr (std::is_unsigned_v<T> || std::is_same_v<T, float>) {
-            if (d == DType::S8) return static_cast<void>(std::copy_n(reinterpret_cast<const std::int8_t*>(from), n, to));
-            if (d == DType::U8) return static_cast<void>(std::copy_n(reinterpret_cast<const std::uint8_t*>(from), n, to));
-        }
+    if constexpr (std::is_unsigned_v<T> || std::is_floating_point_v<T>) {
+        const auto typed = [&]<class S>(S) {
+            const S* p = reinterpret_cast<const S*>(from);
+            if (step == 1) return static_cast<void>(std::copy_n(p, n, to));
+            for (std::int64_t i = 0; i < n; ++i) to[i] = static_cast<T>(p[i * step]);
+        };
+        if (with_narrow_integer(d, typed)) return;
     }
     for (std::int64_t i = 0; i < n; ++i) to[i] = to_number<T>(load_element(d, from + i * step * byte_size(d)), d);
 }
@@ -56,6 +76,13 @@ void narrow_line(const T* from, DType d, std::int64_t n, std::int64_t step, std:
             if (d == DType::BF16) return narrow_bf16(from, n, reinterpret_cast<std::uint16_t*>(to));
             if (d == DType::F16) return narrow_f16(from, n, reinterpret_cast<std::uint16_t*>(to));
         }
+    if constexpr (std::is_unsigned_v<T>) {
+        const auto typed = [&]<class S>(S) {
+            S* p = reinterpret_cast<S*>(to);
+            for (std::int64_t i = 0; i < n; ++i) p[i * step] = static_cast<S>(from[i]);
+        };
+        if (with_narrow_integer(d, typed)) return;
+    }
     for (std::int64_t i = 0; i < n; ++i) store_element(d, to + i * step * byte_size(d), to_element(from[i], d));
 }
 

@@ -100,7 +100,8 @@ bool native(Arithmetic a, DType d) {
 
 DotRoutine routine_of(const DotCore& c, Arithmetic a) {
     const bool in_rows = lies_in_rows(c);
-    if (a == Arithmetic::F32 && c.k > 0 && unit_strides(c) && worth_a_call(c)) return DotRoutine::Library;
+    const bool one_sum = c.m * c.n == 1;  // which the library adds up number by number
+    if (a == Arithmetic::F32 && c.k > 0 && !one_sum && unit_strides(c) && worth_a_call(c)) return DotRoutine::Library;
     if (a != Arithmetic::Word64 && worth_packing(c)) return DotRoutine::Packed;
     if (is_slender(c) && c.k > 0) return DotRoutine::Slender;
     return in_rows ? DotRoutine::Small : DotRoutine::Plain;

@@ -137,7 +137,9 @@ private:
 LibraryCallPtr make_narrow_product(const Op& op, const DotShape& shape) {
     if (!narrow_types(op.in[0]->dtype, op.in[1]->dtype, op.out[0]->dtype)) return nullptr;
     const DotCore& c = shape.core;
-    if (!shape.sums.empty() || op.in[0]->size() == 0 || op.in[1]->size() == 0 || op.out[0]->size() == 0 || c.k == 0) return nullptr;
+    constexpr std::int64_t kFew = 8;  // sums: the library computes them one by one
+    if (c.m * c.n < kFew || !shape.sums.empty() || op.in[0]->size() == 0 || op.in[1]->size() == 0 || op.out[0]->size() == 0 || c.k == 0)
+        return nullptr;
     try {
         auto call = std::make_shared<NarrowProduct>(op, shape);
         if (call->complete()) return call;

@@ -154,9 +154,25 @@ private:
                 return typed<std::int64_t>(part);
             case DType::U64:
                 return typed<std::uint64_t>(part);
+            case DType::S8:
+                return extremes<std::int8_t>(part);
+            case DType::Bool:
+            case DType::U8:
+                return extremes<std::uint8_t>(part);
+            case DType::S16:
+                return extremes<std::int16_t>(part);
+            case DType::U16:
+                return extremes<std::uint16_t>(part);
             default:
                 return each(part);
         }
+    }
+    /// Of types whose sums and products are words'.
+    template <class T>
+    void extremes(const Part& part) const {
+        if (spec_.kind == Kind::Min) return of_kind<Kind::Min, T>(part);
+        if (spec_.kind == Kind::Max) return of_kind<Kind::Max, T>(part);
+        each(part);
     }
     struct WindowDim {
         std::int64_t size, operand, update;  ///< strides
