@@ -2,9 +2,8 @@
 #pragma once
 #include <initializer_list>
 
+#include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/Intrinsics.h>
-
-#include "jit/codegen/vector_math.h"
 
 namespace jaxscope::exec {
 
@@ -29,7 +28,6 @@ public:
         return r;
     }
     llvm::Constant* of(llvm::Value* like, double v) const { return llvm::ConstantFP::get(like->getType(), v); }
-    llvm::Value* log(llvm::Value* x) const { return math_function(b, KOp::Log, x); }
     llvm::Value* clamp(llvm::Value* x, double low, double high) const {  // NaN stays one: both comparisons are false of it
         llvm::Value* t = b.CreateSelect(b.CreateFCmpOLT(x, c(low)), c(low), x);
         return b.CreateSelect(b.CreateFCmpOGT(t, c(high)), c(high), t);

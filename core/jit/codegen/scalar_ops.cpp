@@ -262,6 +262,7 @@ Number ScalarOps::real_unary(KOp o, const Number& a) {
         case KOp::Imag:
             return real(d, zero);
         default:
+            if (o == KOp::ErfInv && x->getType()->isDoubleTy()) return real(d, erf_inv_f64(b, x));
             return real(d, math_function(b, o, x));
     }
 }

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "jit/codegen/formula.h"
+#include "jit/codegen/vector_math.h"
 
 // The coefficients of polynomials interpolate at Chebyshev's nodes, computed with 50 digits; errors are relative.
 namespace jaxscope::exec {
@@ -15,6 +16,7 @@ using llvm::Value;
 
 constexpr double kPi = 3.14159265358979323846;
 
+Value* logarithm(const Formula& f, Value* x) { return math_function(f.b, KOp::Log, x); }
 /// x in [low, high] as a number in [-1, 1].
 Value* centred(const Formula& f, Value* x, double low, double high) {
     return f.fma(x, f.of(x, 2 / (high - low)), f.of(x, -(low + high) / (high - low)));
@@ -119,9 +121,9 @@ Value* lgamma_of(const Formula& f, Value* x) {
     Value* over = f.b.CreateFDiv(f.of(x, 1), s.y);
     Value* series = f.b.CreateFMul(over, f.poly(f.b.CreateFMul(over, over), {1.0 / 1188, -1.0 / 1680, 1.0 / 1260, -1.0 / 360, 1.0 / 12}));
     Value* rest = f.b.CreateFAdd(f.b.CreateFSub(series, s.y), f.of(x, 0.91893853320467274178));  // half of log(2 pi)
-    Value* up = f.fma(f.b.CreateFSub(s.y, f.of(x, 0.5)), f.log(s.y), rest);
+    Value* up = f.fma(f.b.CreateFSub(s.y, f.of(x, 0.5)), logarithm(f, s.y), rest);
     Value* mirrored = f.b.CreateFDiv(f.b.CreateFMul(s.steps, f.of(x, kPi)), f.fabs(wave(f, x).sine));
-    Value* down = f.log(f.b.CreateSelect(s.reflected, mirrored, s.steps));
+    Value* down = logarithm(f, f.b.CreateSelect(s.reflected, mirrored, s.steps));
     Value* y = f.b.CreateFSub(up, down);
     y = f.b.CreateSelect(s.reflected, f.b.CreateFNeg(y), y);
     Value* infinite = f.b.CreateFCmpOEQ(f.fabs(x), f.of(x, INFINITY));
@@ -133,7 +135,7 @@ Value* digamma_of(const Formula& f, Value* x) {
     Value* over = f.b.CreateFDiv(f.of(x, 1), s.y);
     Value* z = f.b.CreateFMul(over, over);
     Value* series = f.b.CreateFMul(z, f.poly(z, {1.0 / 132, -1.0 / 240, 1.0 / 252, -1.0 / 120, 1.0 / 12}));
-    Value* y = f.b.CreateFSub(f.b.CreateFSub(f.fma(over, f.of(x, -0.5), f.log(s.y)), series), s.slope);
+    Value* y = f.b.CreateFSub(f.b.CreateFSub(f.fma(over, f.of(x, -0.5), logarithm(f, s.y)), series), s.slope);
     const Wave w = wave(f, x);
     Value* mirror = f.b.CreateFDiv(f.b.CreateFMul(w.cosine, f.of(x, kPi)), w.sine);
     y = f.b.CreateSelect(s.reflected, f.b.CreateFSub(y, mirror), y);
@@ -153,7 +155,7 @@ Value* erf_inv_f64(llvm::IRBuilder<>& b, Value* x) {
     // Near 1 that square is rounded: (1 - |x|) (1 + |x|) isn't.
     Value* size = f.fabs(x);
     Value* away = f.b.CreateFMul(f.b.CreateFSub(f.of(x, 1), size), f.b.CreateFAdd(f.of(x, 1), size));
-    w = b.CreateSelect(b.CreateFCmpOGT(size, f.of(x, 0.5)), b.CreateFNeg(f.log(away)), w);
+    w = b.CreateSelect(b.CreateFCmpOGT(size, f.of(x, 0.5)), b.CreateFNeg(logarithm(f, away)), w);
     Value* root = b.CreateUnaryIntrinsic(llvm::Intrinsic::sqrt, w);
     Value* near =
         f.poly(centred(f, w, 0, 6.25),

@@ -7,7 +7,6 @@
 #include <llvm/IR/Module.h>
 
 #include "jit/codegen/formula.h"
-#include "jit/codegen/special_math.h"
 
 namespace jaxscope::exec {
 
@@ -324,7 +323,6 @@ Value* math_function(llvm::IRBuilder<>& b, KOp o, Value* x) {
     if (o == KOp::Logistic) return logistic(f, x);
     if (x->getType()->isFloatTy())
         if (Value* y = f32_function(f, o, x)) return y;
-    if (o == KOp::ErfInv) return erf_inv_f64(b, x);
     const char* name = libm_name(o);
     if (!name) throw Error(ErrorCode::NoRule, "expected a function of one number, found an operation that the code generator doesn't know");
     return call_libm(b, name, {x});
