@@ -199,12 +199,7 @@ Number ScalarOps::bitcast(const Number& v, DType to) {
     Value* bits = bits_of(v);
     if (bits->getType()->isFloatingPointTy()) bits = b.CreateBitCast(bits, b.getIntNTy(static_cast<unsigned>(byte_size(v.dtype) * 8)));
     if (bits->getType()->getIntegerBitWidth() != byte_size(to) * 8 || is_complex(to) || is_complex(v.dtype)) unsupported(to);
-    if (to == DType::Bool) return {b.CreateICmpNE(bits, b.getInt8(0)), nullptr, to};
-    if (to == DType::BF16)
-        return {b.CreateBitCast(b.CreateShl(b.CreateZExt(bits, b.getInt32Ty()), b.getInt32(16)), b.getFloatTy()), nullptr, to};
-    if (to == DType::F16) return {half_value(b, bits), nullptr, to};
-    if (small_float(to))
-        return {call_small_float(b, "jaxscope_small_float_value", to, b.CreateZExt(bits, b.getInt32Ty()), b.getFloatTy()), nullptr, to};
+    if (to == DType::Bool || small_float(to)) return of_bits(bits, to);
     if (is_float(to)) return {b.CreateBitCast(bits, register_type(to)), nullptr, to};
     return {wrap(to, bits), nullptr, to};
 }

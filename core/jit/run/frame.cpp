@@ -39,17 +39,12 @@ bool runs_alone(const Computation& c) {
     return true;
 }
 
-RunFrame::RunFrame(const Computation& c, char* arena, const RunState& state)
-    : c_(c), arena_(arena), state_(state), moving_inputs_(c.input_buffer.size()), moving_outputs_(c.output_buffer.size()) {
+RunFrame::RunFrame(const Computation& c, char* arena, const RunState& state) : c_(c), arena_(arena), state_(state) {
+    inputs_.resize(c.input_buffer.size()), outputs_.resize(c.output_buffer.size());
+    std::size_t arguments = 0;
+    for (const Thunk& t : c.thunks) arguments += t.reads.size() + t.writes.size();
+    args_.reserve(arguments);  // they stay where they are: loops set them there
     for (const Thunk& t : c.thunks) calls_.push_back(make_call(t));
-    const auto places = [this](const std::vector<std::vector<std::uint32_t>>& all, std::vector<std::vector<void**>>& out) {
-        for (const std::vector<std::uint32_t>& some : all) {
-            out.emplace_back();
-            for (const std::uint32_t at : some) out.back().push_back(&args_[at]);
-        }
-    };
-    places(moving_inputs_, inputs_), places(moving_outputs_, outputs_);
-    moving_inputs_.clear(), moving_outputs_.clear();
 }
 RunFrame::~RunFrame() = default;
 
@@ -62,10 +57,9 @@ char* RunFrame::place(int buffer) const {
 
 void RunFrame::add_argument(int buffer) {
     const Buffer& b = c_.buffers[static_cast<std::size_t>(buffer)];
-    const auto at = static_cast<std::uint32_t>(args_.size());
-    if (b.place == Buffer::Place::Input) moving_inputs_[b.index].push_back(at);
-    if (b.place == Buffer::Place::Output) moving_outputs_[b.index].push_back(at);
-    args_.push_back(place(buffer));
+    void** const at = &args_.emplace_back(place(buffer));
+    if (b.place == Buffer::Place::Input) inputs_[b.index].push_back(at);
+    if (b.place == Buffer::Place::Output) outputs_[b.index].push_back(at);
 }
 
 RunFrame::Call RunFrame::make_call(const Thunk& t) {

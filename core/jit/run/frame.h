@@ -46,7 +46,6 @@ private:
     std::vector<void*> args_;
     std::vector<Call> calls_;
     unsigned runs_ = 0;
-    std::vector<std::vector<std::uint32_t>> moving_inputs_, moving_outputs_;  ///< where in args_ each stands, while it grows
 };
 
 }  // namespace jaxscope::exec

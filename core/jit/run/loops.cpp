@@ -196,24 +196,19 @@ private:
         return static_cast<std::int64_t>(v);
     }
     std::int64_t chosen(const void* index) const {
-        switch (index_) {
-            case DType::Bool:
-            case DType::U8:
-                return read<std::uint8_t>(index);
-            case DType::S8:
-                return read<std::int8_t>(index);
-            case DType::S32:
-                return read<std::int32_t>(index);
-            case DType::U32:
-                return read<std::uint32_t>(index);
-            case DType::S64:
-            case DType::U64:
+        switch (width_) {
+            case 1:
+                return index_ == DType::S8 ? read<std::int8_t>(index) : read<std::uint8_t>(index);
+            case 4:
+                return index_ == DType::U32 ? read<std::uint32_t>(index) : read<std::int32_t>(index);
+            case 8:
                 return read<std::int64_t>(index);
             default:
                 throw Error(ErrorCode::BadInput, "expected a branch index of 1, 4 or 8 bytes");
         }
     }
     DType index_;
+    std::int64_t width_ = byte_size(index_);
     std::vector<Branch> branches_;
 };
 

@@ -174,7 +174,7 @@ JAXSCOPE_INLINED void extremes(bool largest, const AxisBlock& b, const T* in, st
 #define JAXSCOPE_ALONG_AXIS(T)                                                                                                 \
     JAXSCOPE_WIDE void cumulate(ReduceKind kind, const AxisBlock& b, const T in[], T out[]) { cumulate_by(kind, b, in, out); } \
     JAXSCOPE_WIDE void find_extreme(bool largest, const AxisBlock& b, const T in[], std::int64_t row[]) { extremes(largest, b, in, row); }
-JAXSCOPE_EACH_AXIS_TYPE(JAXSCOPE_ALONG_AXIS)
+JAXSCOPE_EACH_STORED_TYPE(JAXSCOPE_ALONG_AXIS)
 #undef JAXSCOPE_ALONG_AXIS
 
 }  // namespace jaxscope::exec

@@ -167,7 +167,7 @@ public:
     void run(void* const* in, void* const* out, void*) const override {
         const DType d = op_.in[0]->dtype;
         if (shape_.length == 0) return;
-        if (typed_ && with_axis_type(d, [&](auto t) { typed<decltype(t)>(in, out); })) return;
+        if (typed_ && with_stored_type(d, [&](auto t) { typed<decltype(t)>(in, out); })) return;
         parallel_for(threads, shape_.lines(), 8.0 * static_cast<double>(op_.in[0]->size()), [&](std::int64_t begin, std::int64_t end) {
             for (std::int64_t line = begin; line < end; ++line) {
                 const std::int64_t first = shape_.first(line);
@@ -207,7 +207,7 @@ public:
     void run(void* const* in, void* const* out, void*) const override {
         const DType d = op_.in[0]->dtype == DType::Bool ? DType::U8 : op_.in[0]->dtype;  // stored as 0 and 1
         const bool short_enough = shape_.length < std::numeric_limits<std::int32_t>::max();
-        if (short_enough && with_axis_type(d, [&](auto t) { typed<decltype(t)>(in, out); })) return;
+        if (short_enough && with_stored_type(d, [&](auto t) { typed<decltype(t)>(in, out); })) return;
         parallel_for(threads, shape_.lines(), static_cast<double>(op_.in[0]->size()), [&](std::int64_t begin, std::int64_t end) {
             for (std::int64_t line = begin; line < end; ++line) {
                 const std::int64_t first = shape_.first(line);

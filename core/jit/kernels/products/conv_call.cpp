@@ -70,23 +70,11 @@ private:
 
     /// The weights of a tap and group: [input feature][output feature].
     void pack(const void* base, std::int64_t group, std::int64_t tap, Sum* to) const {
-        std::int64_t at = group * features_ * rhs_.stride[0];
-        for (std::size_t s = rhs_.size.size(); s-- > 2; tap /= rhs_.size[s]) at += tap % rhs_.size[s] * rhs_.stride[s];
+        const std::int64_t at = group * features_ * rhs_.stride[0] + rhs_.place(tap, rhs_.size.size());
         const DType d = op_.in[1]->dtype;
         for (std::int64_t i = 0; i < rhs_.size[1]; ++i)
             for (std::int64_t o = 0; o < features_; ++o)
                 *to++ = number<Sum>(d, static_cast<const std::byte*>(base) + (at + i * rhs_.stride[1] + o * rhs_.stride[0]) * byte_size(d));
-    }
-    /// Where tap `t` of point `p` lies in the left operand, if inside of it.
-    bool locate(std::int64_t p, std::int64_t t, std::int64_t& at) const {
-        for (std::size_t s = rhs_.size.size(); s-- > 2; p /= out_.size[s], t /= rhs_.size[s]) {
-            const std::int64_t x =
-                p % out_.size[s] * k_.window_strides[s - 2] + t % rhs_.size[s] * k_.rhs_dilation[s - 2] - k_.padding[s - 2].first;
-            const std::int64_t dilation = k_.lhs_dilation[s - 2];
-            if (x < 0 || x % dilation != 0 || x / dilation >= lhs_.size[s]) return false;
-            at += x / dilation * lhs_.stride[s];
-        }
-        return true;
     }
     /// Complex factors of a result in a wider type as JAX convolves them: three real convolutions, whose operands are sums in the factors'
     /// own type.
@@ -108,17 +96,17 @@ private:
                                    (of_batch ? 0 : group * rhs_.size[1]) * lhs_.stride[1];
         std::fill_n(sums, features_, Sum(0));
         const DType d = op_.in[0]->dtype;
+        const ConvTaps taps{k_, lhs_, rhs_, out_};
         for (std::int64_t t = 0; t < taps_; ++t) {
             std::int64_t at = first;
-            if (!locate(p, t, at)) continue;
+            if (!taps.locate(p, t, rhs_.size.size(), at)) continue;
             const Sum* w = weights + (group * taps_ + t) * rhs_.size[1] * features_;
             for (std::int64_t i = 0; i < rhs_.size[1]; ++i, w += features_) {
                 const Sum x = number<Sum>(d, static_cast<const std::byte*>(left) + (at + i * lhs_.stride[1]) * byte_size(d));
                 for (std::int64_t o = 0; o < features_; ++o) sums[o] += product(x, w[o]);
             }
         }
-        std::int64_t to = batch * out_.stride[0] + group * features_ * out_.stride[1];
-        for (std::size_t s = out_.size.size(); s-- > 2; p /= out_.size[s]) to += p % out_.size[s] * out_.stride[s];
+        const std::int64_t to = batch * out_.stride[0] + group * features_ * out_.stride[1] + out_.place(p, out_.size.size());
         const DType result = op_.out[0]->dtype;
         for (std::int64_t o = 0; o < features_; ++o)
             store_element(result, static_cast<std::byte*>(out) + (to + o * out_.stride[1]) * byte_size(result), element(sums[o]));

@@ -23,6 +23,12 @@ struct ConvSide {
         s.first += begin * stride[d], s.size[d] = count;
         return s;
     }
+    /// Where position number `i` of the dimensions from 2 to `behind` stands, the last of them fastest; counted from their first.
+    std::int64_t place(std::int64_t i, std::size_t behind) const {
+        std::int64_t at = 0;
+        for (std::size_t d = behind; d-- > 2; i /= size[d]) at += i % size[d] * stride[d];
+        return at;
+    }
     std::int64_t elements() const {
         std::int64_t n = 1;
         for (const std::int64_t k : size) n *= k;
@@ -41,6 +47,24 @@ struct ConvSide {
         ConvSide s;
         s.size = size, s.stride = row_major_strides(size);
         return s;
+    }
+};
+
+/// What a convolution that goes tap by tap asks: the left operand, the weights, the result.
+struct ConvTaps {
+    const ConvKernel& kernel;
+    const ConvSide &lhs, &rhs, &out;
+    /// Where tap `tap` of point `point` lies in the left operand, by the dimensions from 2 to `behind`: added to `at`. False: outside of
+    /// it.
+    bool locate(std::int64_t point, std::int64_t tap, std::size_t behind, std::int64_t& at) const {
+        for (std::size_t s = behind; s-- > 2; point /= out.size[s], tap /= rhs.size[s]) {
+            const std::int64_t x = point % out.size[s] * kernel.window_strides[s - 2] + tap % rhs.size[s] * kernel.rhs_dilation[s - 2] -
+                                   kernel.padding[s - 2].first;
+            const std::int64_t dilation = kernel.lhs_dilation[s - 2];
+            if (x < 0 || x % dilation != 0 || x / dilation >= lhs.size[s]) return false;
+            at += x / dilation * lhs.stride[s];
+        }
+        return true;
     }
 };
 

@@ -6,7 +6,7 @@
 #include <type_traits>
 
 #include "ir/types/element.h"
-#include "jit/kernels/narrow_floats.h"
+#include "jit/kernels/stored_types.h"
 
 // Lines of numbers between the type that they are stored in and the one that they are computed in.
 namespace jaxscope::exec {
@@ -33,21 +33,14 @@ Element to_element(T v, DType d) {
         return {0, {v.real(), v.imag()}};
 }
 
-/// Calls fn(a number of the type) for the integers of whole bytes that are narrower than what they are computed in; false: another type.
+/// fn(a number of the type) for the integers of whole bytes that are narrower than what they are computed in; false: another type.
 template <class Fn>
 bool with_narrow_integer(DType d, const Fn& fn) {
-    switch (d) {
-        case DType::S8:
-            return fn(std::int8_t{}), true;
-        case DType::U8:
-            return fn(std::uint8_t{}), true;
-        case DType::S16:
-            return fn(std::int16_t{}), true;
-        case DType::U16:
-            return fn(std::uint16_t{}), true;
-        default:
-            return false;
-    }
+    bool found = false;
+    with_stored_type(d, [&]<class S>(S number) {
+        if constexpr (std::is_integral_v<S> && sizeof(S) < 4) fn(number), found = true;
+    });
+    return found;
 }
 
 /// `n` numbers that lie `step` elements apart become numbers side by side.

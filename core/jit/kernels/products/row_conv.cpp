@@ -63,26 +63,16 @@ private:
             }
         });
     }
-    /// Where tap `tap` of row `row` lies in the left operand and the weights, without the last dimension; false: outside.
-    bool locate(std::int64_t row, std::int64_t tap, std::int64_t& at, std::int64_t& weight) const {
-        at = weight = 0;
-        for (std::size_t s = last_; s-- > 2; row /= out_.size[s], tap /= rhs_.size[s]) {
-            const std::int64_t t = tap % rhs_.size[s];
-            const std::int64_t p = row % out_.size[s] * k_.window_strides[s - 2] + t * k_.rhs_dilation[s - 2] - k_.padding[s - 2].first;
-            if (p < 0 || p >= lhs_.size[s]) return false;
-            at += p * lhs_.stride[s], weight += t * rhs_.stride[s];
-        }
-        return true;
-    }
     /// Points [begin, end) of row `row`, of all features of a group.
     template <class T>
     void tile(const T* x, const T* w, T* out, std::int64_t row, std::int64_t begin, std::int64_t end) const {
-        for (std::int64_t s = last_ - 1, r = row; s >= 2; r /= out_.size[static_cast<std::size_t>(s)], --s)
-            out += r % out_.size[static_cast<std::size_t>(s)] * out_.stride[static_cast<std::size_t>(s)];
+        out += out_.place(row, last_);
+        const ConvTaps taps{k_, lhs_, rhs_, out_};
         bool add = false;
         for (std::int64_t tap = 0; tap < row_taps_; ++tap) {
-            std::int64_t at = 0, weight = 0;
-            if (!locate(row, tap, at, weight)) continue;
+            std::int64_t at = 0;
+            if (!taps.locate(row, tap, last_, at)) continue;
+            const std::int64_t weight = rhs_.place(tap, last_);
             for (std::int64_t i = 0; i < rhs_.size[1]; ++i, add = true)
                 add_row(x + at + i * lhs_.stride[1], w + weight + i * rhs_.stride[1], out, begin, end, add);
         }

@@ -10,6 +10,7 @@
 #include "ir/types/element.h"
 #include "jit/kernels/library.h"
 #include "jit/kernels/scatter/scatter_rows.h"
+#include "jit/kernels/stored_types.h"
 #include "jit/kernels/threads/parallel.h"
 
 namespace jaxscope::exec {
@@ -133,39 +134,15 @@ private:
         const bool part_of_byte = d == DType::S2 || d == DType::U2 || d == DType::S4 || d == DType::U4;
         const bool modular = is_integer(d) && !part_of_byte && (spec_.kind == Kind::Add || spec_.kind == Kind::Mul);
         if (spec_.kind == Kind::Set || modular) return words(part);
-        switch (d) {
-            case DType::F32:
-                return typed<float>(part);
-            case DType::F64:
-                return typed<double>(part);
-            case DType::BF16:
-                return typed<Bf16>(part);
-            case DType::F16:
-                return typed<F16>(part);
-            case DType::C64:
-                return typed<std::complex<float>>(part);
-            case DType::C128:
-                return typed<std::complex<double>>(part);
-            case DType::S32:
-                return typed<std::int32_t>(part);
-            case DType::U32:
-                return typed<std::uint32_t>(part);
-            case DType::S64:
-                return typed<std::int64_t>(part);
-            case DType::U64:
-                return typed<std::uint64_t>(part);
-            case DType::S8:
-                return extremes<std::int8_t>(part);
-            case DType::Bool:
-            case DType::U8:
-                return extremes<std::uint8_t>(part);
-            case DType::S16:
-                return extremes<std::int16_t>(part);
-            case DType::U16:
-                return extremes<std::uint16_t>(part);
-            default:
-                return each(part);
-        }
+        if (d == DType::C64) return typed<std::complex<float>>(part);
+        if (d == DType::C128) return typed<std::complex<double>>(part);
+        const bool done = with_stored_type(d == DType::Bool ? DType::U8 : d, [&]<class T>(T) {
+            if constexpr (std::is_integral_v<T> && sizeof(T) < 4)
+                extremes<T>(part);
+            else
+                typed<T>(part);
+        });
+        if (!done) each(part);
     }
     /// Of types whose sums and products are words'.
     template <class T>
