@@ -24,6 +24,7 @@
 #include "jit/codegen/machine_code.h"
 #include "jit/codegen/runtime_math.h"
 #include "jit/codegen/vector_library.h"
+#include "jit/codegen/whole_loop.h"
 
 namespace jaxscope::exec {
 
@@ -43,9 +44,10 @@ struct Quiet final : llvm::DiagnosticHandler {
     bool handleDiagnostics(const llvm::DiagnosticInfo&) override { return true; }
 };
 
+/// What is compiled, and who wants it.
 struct Job {
-    std::shared_ptr<const Kernel> kernel;
-    std::vector<std::uint64_t> key;
+    CodeWish wish;
+    std::vector<std::size_t> wishes;  ///< their numbers
 };
 
 /// One object file with the kernels of a few jobs.
@@ -60,7 +62,7 @@ struct Batch {
 std::string content_of(const llvm::Module& module) {
     llvm::SmallVector<char, 0> bytes;
     llvm::raw_svector_ostream stream(bytes);
-    stream << "4 " << vector_functions().size() << ' ' << LLVM_VERSION_STRING << ' ' << host().triple << ' ' << host().cpu << ' '
+    stream << "5 " << vector_functions().size() << ' ' << LLVM_VERSION_STRING << ' ' << host().triple << ' ' << host().cpu << ' '
            << host().features << '\n';
     llvm::WriteBitcodeToFile(module, stream);
     const auto hash = llvm::SHA1::hash(llvm::ArrayRef<std::uint8_t>(reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()));
@@ -72,18 +74,28 @@ struct Unit {
     TargetMachineLease machine;
     llvm::LLVMContext context;
     llvm::Module module{"kernels", context};
+    bool loops = false;
     Unit() {
         context.setDiagnosticHandler(std::make_unique<Quiet>());
         module.setTargetTriple(host().triple);
         module.setDataLayout((*machine).createDataLayout());
     }
-    llvm::Function* add(const Kernel& kernel, const std::string& name) {
+    llvm::Function* add(const CodeWish& wish, const std::string& name) {
         check_cancelled();
-        llvm::Function* f = emit_kernel(module, kernel, name, host().masks);
-        f->addFnAttr("target-cpu", host().cpu);
-        f->addFnAttr("target-features", host().features);
-        f->addFnAttr("prefer-vector-width", "512");
+        llvm::Function* f = wish.kernel ? emit_kernel(module, *wish.kernel, name, host().masks)
+                                        : emit_whole_loop(module, *wish.around, *wish.loop, name, host().masks);
+        loops = loops || wish.loop;
         return f;
+    }
+    /// Of all that was added.
+    std::unique_ptr<llvm::MemoryBuffer> compile() {
+        for (llvm::Function& f : module) {
+            if (f.isDeclaration()) continue;
+            f.addFnAttr("target-cpu", host().cpu);
+            f.addFnAttr("target-features", host().features);
+            f.addFnAttr("prefer-vector-width", "512");
+        }
+        return machine_code(module, *machine, loops);
     }
 };
 
@@ -92,11 +104,11 @@ template <class Loaded>
 void compile_object(Batch& batch, const Loaded& loaded) {
     Unit unit;
     std::vector<llvm::Function*> functions;
-    for (std::size_t i = 0; i < batch.jobs.size(); ++i) functions.push_back(unit.add(*batch.jobs[i].kernel, "kernel" + std::to_string(i)));
+    for (std::size_t i = 0; i < batch.jobs.size(); ++i) functions.push_back(unit.add(batch.jobs[i].wish, "kernel" + std::to_string(i)));
     batch.content = content_of(unit.module);
     if (loaded(batch.content) || (batch.object = read_code(batch.content))) return;
     for (std::size_t i = 0; i < functions.size(); ++i) functions[i]->setName(batch.symbol(i));
-    batch.object = machine_code(unit.module, *unit.machine);
+    batch.object = unit.compile();
     write_code(batch.content, *batch.object);
 }
 
@@ -142,15 +154,26 @@ private:
 /// threads has no say: the same program makes the same objects, which stand in the cache on disk, with any.
 std::size_t kernels_of_object(std::size_t kernels) { return std::clamp<std::size_t>((kernels + 3) / 4, 1, 8); }
 
-/// Kernels that this process has no code for, each once, in their order.
-std::vector<Batch> missing_code(CodeStore& store, const std::vector<std::shared_ptr<const Kernel>>& kernels,
-                                const std::vector<std::vector<std::uint64_t>>& keys) {
-    std::set<std::vector<std::uint64_t>> wanted;
+/// What this process has no code for, each kernel once; `done` gets what it has.
+std::vector<Batch> missing_code(CodeStore& store, const std::vector<CodeWish>& wishes, std::vector<KernelFunction>& done) {
+    std::map<std::vector<std::uint64_t>, std::size_t> job_of;
     std::vector<Job> jobs;
     {
         const std::lock_guard lock(store.mutex);
-        for (std::size_t k = 0; k < kernels.size(); ++k)
-            if (!store.known.contains(keys[k]) && wanted.insert(keys[k]).second) jobs.push_back({kernels[k], keys[k]});
+        for (std::size_t w = 0; w < wishes.size(); ++w) {
+            if (!wishes[w].kernel) {
+                jobs.push_back({wishes[w], {w}});
+                continue;
+            }
+            std::vector<std::uint64_t> key = wishes[w].kernel->key();
+            if (const auto known = store.known.find(key); known != store.known.end()) {
+                done[w] = known->second;
+                continue;
+            }
+            const auto [at, first] = job_of.try_emplace(std::move(key), jobs.size());
+            if (first) jobs.push_back({wishes[w], {}});
+            jobs[at->second].wishes.push_back(w);
+        }
     }
     std::vector<Batch> batches;
     for (const std::size_t each = kernels_of_object(jobs.size()); Job & job : jobs) {
@@ -194,29 +217,28 @@ void rehearse_compilation(const Kernel& kernel) {
     CodeStore& store = CodeStore::get();
     Unit unit;
     const std::string name = "rehearsed";
-    unit.add(kernel, name);
-    std::unique_ptr<llvm::MemoryBuffer> object = machine_code(unit.module, *unit.machine);
+    unit.add({std::shared_ptr<const Kernel>(std::shared_ptr<void>(), &kernel)}, name);
+    std::unique_ptr<llvm::MemoryBuffer> object = unit.compile();
     const std::lock_guard lock(store.mutex);
     store.add(std::move(object));
     store.find(name);
 }
 
-std::vector<KernelFunction> compile_kernels(const std::vector<std::shared_ptr<const Kernel>>& kernels, int threads) {
+std::vector<KernelFunction> compile_code(const std::vector<CodeWish>& wishes, int threads) {
     CodeStore& store = CodeStore::get();
-    std::vector<std::vector<std::uint64_t>> keys;
-    keys.reserve(kernels.size());
-    for (const auto& k : kernels) keys.push_back(k->key());
-    std::vector<Batch> batches = missing_code(store, kernels, keys);
+    std::vector<KernelFunction> out(wishes.size(), nullptr);
+    std::vector<Batch> batches = missing_code(store, wishes, out);
     compile_all(store, batches, threads);
     const std::lock_guard lock(store.mutex);
     for (Batch& b : batches) {
         if (b.object && store.loaded.insert(b.content).second) store.add(std::move(b.object));
-        for (std::size_t i = 0; i < b.jobs.size(); ++i)
-            if (store.known.try_emplace(b.jobs[i].key, store.find(b.symbol(i))).second) store.keep.push_back(b.jobs[i].kernel);
+        for (std::size_t i = 0; i < b.jobs.size(); ++i) {
+            const KernelFunction code = store.find(b.symbol(i));
+            for (const std::size_t w : b.jobs[i].wishes) out[w] = code;
+            const std::shared_ptr<const Kernel>& kernel = b.jobs[i].wish.kernel;
+            if (kernel && store.known.try_emplace(kernel->key(), code).second) store.keep.push_back(kernel);
+        }
     }
-    std::vector<KernelFunction> out;
-    out.reserve(keys.size());
-    for (const auto& key : keys) out.push_back(store.known.at(key));
     return out;
 }
 

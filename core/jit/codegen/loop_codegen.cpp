@@ -22,7 +22,7 @@ using llvm::Value;
 
 class LoopGenerator {
 public:
-    LoopGenerator(llvm::Module& module, const Kernel& kernel, const std::string& name, bool masks, RowForm rows)
+    LoopGenerator(llvm::Module& module, const Kernel& kernel, const std::string& name, bool masks, RowForm rows, bool all)
         : context_(module.getContext()),
           k_(kernel),
           b_(context_),
@@ -30,7 +30,8 @@ public:
           ops_(code_.ops()),
           sums_(code_, kernel),
           masks_(masks),
-          row_form_(rows) {
+          row_form_(rows),
+          all_(all) {
         llvm::Type* i8p = b_.getInt8PtrTy();
         auto* type = llvm::FunctionType::get(b_.getVoidTy(), {i8p->getPointerTo(), b_.getInt64Ty(), b_.getInt64Ty(), i8p}, false);
         f_ = llvm::Function::Create(type, llvm::Function::ExternalLinkage, name, module);
@@ -52,7 +53,7 @@ public:
         for (std::size_t l = 0; l < 4; ++l) code_.set_block(static_cast<Level>(l), entry_);
         switch (k_.form) {
             case Kernel::Form::Flat:
-                flat();
+                row_form_ == RowForm::WrittenOut ? rows() : flat();
                 break;
             case Kernel::Form::Row:
                 rows();
@@ -114,6 +115,10 @@ private:
                 code_.set_block(static_cast<Level>(i), exit);
         b_.SetInsertPoint(exit);
     }
+    Value* first_task() { return all_ ? static_cast<Value*>(b_.getInt64(0)) : f_->getArg(1); }
+    Value* end_of_tasks() { return all_ ? static_cast<Value*>(b_.getInt64(static_cast<std::uint64_t>(tasks()))) : f_->getArg(2); }
+    /// A flat kernel that is written out is one row.
+    std::int64_t tasks() const { return k_.form == Kernel::Form::Flat && row_form_ == RowForm::WrittenOut ? 1 : k_.tasks(); }
     void store_element(std::size_t store, const Number& v, Value* index) {
         index = code_.checked(index, k_.stores[store].aval->size());
         ops_.store(code_.element_address(stores_[store], index, v.dtype), v);
@@ -129,7 +134,7 @@ private:
     }
 
     void flat() {
-        Value *begin = f_->getArg(1), *end = f_->getArg(2);
+        Value *begin = first_task(), *end = end_of_tasks();
         const Loop loop = open(Level::Column, begin, end);
         code_.set_counters(b_.getInt64(0), Level::Entry, loop.counter);
         computed_members();
@@ -144,7 +149,7 @@ private:
 
     // ---- Rows: passes over the columns with reductions in between ------------------------------------------------------------------
     void rows() {
-        Value *begin = f_->getArg(1), *end = f_->getArg(2);
+        Value *begin = first_task(), *end = end_of_tasks();
         place_spilled(0);
         const bool unrolled = row_form_ == RowForm::WrittenOut;
         if (const std::int64_t length = unrolled ? inner_rows() : 0; length > 0) {
@@ -327,7 +332,7 @@ private:
         const KernelTile& t = k_.tile;
         const auto i64 = [&](std::int64_t v) { return b_.getInt64(static_cast<std::uint64_t>(v)); };
         const auto least = [&](Value* a, Value* b) { return b_.CreateSelect(b_.CreateICmpSLT(a, b), a, b); };
-        const Loop tasks = open(Level::Outer, f_->getArg(1), f_->getArg(2));
+        const Loop tasks = open(Level::Outer, first_task(), end_of_tasks());
         auto digit = [&, rest = static_cast<Value*>(tasks.counter)](std::int64_t length) mutable {
             Value* d = b_.CreateURem(rest, i64(length));
             rest = b_.CreateUDiv(rest, i64(length));
@@ -390,7 +395,7 @@ private:
 
     // ---- Columns: one task sums a block of columns over all reduced rows; the sums stand in scratch memory ------------------------
     void columns() {
-        Value *begin = f_->getArg(1), *end = f_->getArg(2);
+        Value *begin = first_task(), *end = end_of_tasks();
         const auto i64 = [&](std::int64_t v) { return b_.getInt64(static_cast<std::uint64_t>(v)); };
         const std::int64_t block = k_.column_block(), blocks = (k_.cols + block - 1) / block;
         std::int64_t at = 0;
@@ -479,6 +484,7 @@ private:
     llvm::MDNode* access_group_;
     bool masks_;
     RowForm row_form_;
+    bool all_;
     bool unmaskable_ = false;
     std::vector<Value*> stores_;
     std::map<std::uint32_t, std::int64_t> scratch_;                  ///< byte offset of a node's row or sums
@@ -487,12 +493,12 @@ private:
 
 }  // namespace
 
-llvm::Function* emit_kernel(llvm::Module& module, const Kernel& kernel, const std::string& name, bool masks) {
-    LoopGenerator rows(module, kernel, name, masks, row_form(kernel, masks));
+llvm::Function* emit_kernel(llvm::Module& module, const Kernel& kernel, const std::string& name, bool masks, bool all) {
+    LoopGenerator rows(module, kernel, name, masks, row_form(kernel, masks, all), all);
     llvm::Function* f = rows.run();
     if (!rows.unmaskable()) return f;
     f->eraseFromParent();
-    return LoopGenerator(module, kernel, name, masks, row_form(kernel, false)).run();
+    return LoopGenerator(module, kernel, name, masks, row_form(kernel, false, all), all).run();
 }
 
 }  // namespace jaxscope::exec

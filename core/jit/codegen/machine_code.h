@@ -34,7 +34,8 @@ private:
     std::unique_ptr<llvm::LLVMTargetMachine> machine_;
 };
 
-/// An object file for this processor of a module of kernels, which it optimises. Throws Error{Cancelled}.
-std::unique_ptr<llvm::MemoryBuffer> machine_code(llvm::Module& module, llvm::LLVMTargetMachine& machine);
+/// An object file for this processor of a module of kernels, which it optimises. `loops`: there are functions among them that call
+/// kernels and have memory of their own (whole_loop.h). Throws Error{Cancelled}.
+std::unique_ptr<llvm::MemoryBuffer> machine_code(llvm::Module& module, llvm::LLVMTargetMachine& machine, bool loops = false);
 
 }  // namespace jaxscope::exec

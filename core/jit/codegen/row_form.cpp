@@ -30,7 +30,10 @@ bool can_be_vectors(const Kernel& k) {
 
 }  // namespace
 
-RowForm row_form(const Kernel& kernel, bool masks) {
+RowForm row_form(const Kernel& kernel, bool masks, bool all) {
+    constexpr std::int64_t kFewColumns = 4;
+    if (kernel.form == Kernel::Form::Flat)
+        return all && kernel.cols <= kFewColumns && can_be_written_out(kernel) ? RowForm::WrittenOut : RowForm::Loop;
     if (masks && can_be_vectors(kernel)) return RowForm::Vectors;
     return can_be_written_out(kernel) ? RowForm::WrittenOut : RowForm::Loop;
 }

@@ -6,14 +6,14 @@
 
 namespace jaxscope::exec {
 
-/// How the rows of a Row or Tiled kernel become code.
+/// How the rows of a kernel become code.
 enum class RowForm : std::uint8_t {
     Loop,        ///< a loop over the columns, made vectors
     WrittenOut,  ///< column after column without a loop, so that the one over rows becomes vectors
     Vectors,     ///< a row is a vector or two, under a mask
 };
 
-/// `masks`: see emit_kernel.
-RowForm row_form(const Kernel& kernel, bool masks);
+/// `masks`, `all`: see emit_kernel. A Flat kernel is one row.
+RowForm row_form(const Kernel& kernel, bool masks, bool all);
 
 }  // namespace jaxscope::exec

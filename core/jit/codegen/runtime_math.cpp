@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdint>
 
+#include "base/cancel.h"
 #include "ir/types/element.h"
 #include "jit/codegen/checked_index.h"
 #include "jit/kernels/special/special_functions.h"
@@ -32,6 +33,8 @@ float value_of(std::uint32_t dtype, std::uint32_t bits) {
     if (type == DType::F8E8M0FNU && bits == 0) return std::bit_cast<float>(kLeastOfE8M0);
     return static_cast<float>(small_float_value(type, static_cast<std::uint16_t>(bits)));
 }
+/// What a loop that is one function asks now and then.
+std::uint8_t is_to_stop() { return CancelScope::any_cancelled() ? 1 : 0; }
 template <class F>
 void* address(F* f) {
     return reinterpret_cast<void*>(f);
@@ -41,9 +44,13 @@ void* address(F* f) {
 
 std::span<const RuntimeSymbol> runtime_math_symbols() {
     static const RuntimeSymbol all[] = {
-        {"jaxscope_digamma", address(&digamma)},          {"jaxscope_lgamma", address(&lgamma_f64)},
-        {"jaxscope_stage_tile", address(&stage_tile)},    {"jaxscope_checked_index", address(&checked_index)},
-        {"jaxscope_small_float_bits", address(&bits_of)}, {"jaxscope_small_float_value", address(&value_of)},
+        {"jaxscope_digamma", address(&digamma)},
+        {"jaxscope_lgamma", address(&lgamma_f64)},
+        {"jaxscope_stage_tile", address(&stage_tile)},
+        {"jaxscope_checked_index", address(&checked_index)},
+        {"jaxscope_small_float_bits", address(&bits_of)},
+        {"jaxscope_small_float_value", address(&value_of)},
+        {"jaxscope_loop_is_to_stop", address(&is_to_stop)},
     };
     return all;
 }

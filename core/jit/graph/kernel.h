@@ -8,6 +8,9 @@
 
 namespace jaxscope::exec {
 
+/// A kernel's code. `buffers`: its externs, then its stores. Runs tasks [begin, end); `scratch` is this thread's own.
+using KernelFunction = void (*)(void** buffers, std::int64_t begin, std::int64_t end, void* scratch);
+
 /// Where a kernel's node takes an operand from.
 struct KernelRef {
     enum class Kind : std::uint8_t { Extern, Node, Literal } kind = Kind::Extern;
@@ -75,6 +78,8 @@ struct Kernel {
     /// Column: how many columns one task sums up, and how many tasks there are. Row: tasks are rows. Flat: columns. Tiled: tiles.
     std::int64_t column_block() const;
     std::int64_t tasks() const;
+    /// Scalar operations of all tasks, about.
+    double work() const { return static_cast<double>(rows) * static_cast<double>(cols) * (1.0 + 0.25 * cost) * phases; }
     /// Everything that code generation depends on: equal keys, same machine code.
     std::vector<std::uint64_t> key() const;
     /// May the output `store` take the memory of `ext`? Same width, read only at its own position and not after the store.

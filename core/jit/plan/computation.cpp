@@ -10,11 +10,16 @@ void collect_kernels(const Computation& c, std::vector<std::shared_ptr<const Ker
     }
 }
 
-void attach_code(Computation& c, const std::vector<KernelFunction>& code, std::size_t& next) {
-    for (Thunk& t : c.thunks) {
-        if (t.kernel) t.function = code[next++];
-        for (const ComputationPtr& b : t.bodies) attach_code(const_cast<Computation&>(*b), code, next);
+std::vector<const Computation::PoolEntry*> constants_of_bodies(const Thunk& loop) {
+    std::vector<const Computation::PoolEntry*> out;
+    for (const ComputationPtr& b : loop.bodies) {
+        for (const Computation::PoolEntry& e : b->pool) out.push_back(&e);
+        for (const Thunk& t : b->thunks) {
+            const auto inner = constants_of_bodies(t);
+            out.insert(out.end(), inner.begin(), inner.end());
+        }
     }
+    return out;
 }
 
 }  // namespace jaxscope::exec

@@ -5,7 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "jit/codegen/kernel_compiler.h"
 #include "jit/graph/kernel.h"
 #include "jit/jit.h"
 #include "jit/kernels/library.h"
@@ -36,11 +35,12 @@ struct Thunk {
     int scratch = -1;               ///< buffer of scratch memory, or -1
     std::int64_t scratch_each = 0;  ///< kernels: per thread
     std::shared_ptr<const Kernel> kernel;
-    KernelFunction function = nullptr;
+    KernelFunction function = nullptr;  ///< of a kernel; of a loop that is one function: see whole
     LibraryCallPtr library;
     RareVector<ComputationPtr> bodies;
     RareVector<std::int64_t> carry_offsets;  ///< loops: offset in the scratch of the second buffer of each carry, or -1: in place
     std::int64_t body_arena = 0;             ///< loops: offset in the scratch of the bodies' arena
+    bool whole = false;                      ///< loops: `function` is all of it; buffers are `reads`, `writes`, constants_of_bodies
 };
 
 /// A graph as thunks with planned memory. Inputs and outputs are pointers given by the caller; temporaries stand in an arena whose
@@ -68,8 +68,10 @@ struct Computation {
     std::vector<PoolEntry> pool;
 };
 
-/// Kernels of a computation and its bodies, for the compiler, then their code back into the thunks.
+/// Kernels of a computation and its bodies.
 void collect_kernels(const Computation& c, std::vector<std::shared_ptr<const Kernel>>& out);
-void attach_code(Computation& c, const std::vector<KernelFunction>& code, std::size_t& next);
+
+/// What the bodies of a loop, and of loops in it, read of their pools.
+std::vector<const Computation::PoolEntry*> constants_of_bodies(const Thunk& loop);
 
 }  // namespace jaxscope::exec

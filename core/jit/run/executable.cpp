@@ -14,6 +14,8 @@
 #include "base/supervised.h"
 #include "base/units.h"
 #include "ir/builder.h"
+#include "jit/codegen/kernel_compiler.h"
+#include "jit/codegen/whole_loop.h"
 #include "jit/graph/build_graph.h"
 #include "jit/kernels/library.h"
 #include "jit/kernels/threads/parallel.h"
@@ -112,15 +114,12 @@ private:
 
 class CompiledProgram final : public Executable {
 public:
-    CompiledProgram(JaxprPtr program, Planned planned)
-        : program_(std::move(program)), c_(std::move(planned.computation)), plan_(std::move(planned.plan)) {
+    /// `loops_in_one`: small loops may be one function.
+    CompiledProgram(JaxprPtr program, Planned planned, bool loops_in_one)
+        : program_(std::move(program)), c_(std::move(planned.computation)), plan_(std::move(planned.plan)), loops_in_one_(loops_in_one) {
         const Clock::time_point start = Clock::now();
-        std::vector<std::shared_ptr<const Kernel>> kernels;
-        collect_kernels(*c_, kernels);
-        const std::vector<KernelFunction> code = compile_kernels(kernels, c_->threads);
+        compile(*c_, false);
         end_of_preparation();
-        std::size_t next = 0;
-        attach_code(*c_, code, next);
         fill_pool(*c_);
         alone_ = runs_alone(*c_);
         in_.resize(c_->input_buffer.size());
@@ -133,6 +132,7 @@ public:
         if (inputs.size() != c_->input_buffer.size() && !inputs.empty())
             throw Error(ErrorCode::BadInput,
                         "expected " + std::to_string(c_->input_buffer.size()) + " inputs, found " + std::to_string(inputs.size()));
+        if (options.profile || options.check_nan) compile(*c_, true);
         const ComputingThread computing;
         const std::vector<ArrayPtr> values = values_of(inputs);
         arena_.reset();  // what the run before had touched isn't this one's
@@ -194,6 +194,22 @@ public:
     void release_memory() override { frame_.reset(), arena_.reset(); }
 
 private:
+    /// `inside`: also of the steps in loops that run as one function.
+    void compile(Computation& c, bool inside) const {
+        std::vector<Thunk*> thunks;
+        std::vector<CodeWish> wishes;
+        wish(c, inside, thunks, wishes);
+        const std::vector<KernelFunction> code = compile_code(wishes, c.threads);
+        for (std::size_t i = 0; i < thunks.size(); ++i) thunks[i]->function = code[i];
+    }
+    void wish(Computation& c, bool inside, std::vector<Thunk*>& thunks, std::vector<CodeWish>& wishes) const {
+        for (Thunk& t : c.thunks) {
+            if (!inside && loops_in_one_ && !t.bodies.empty()) t.whole = is_worth_one_function(c, t);
+            if (!t.function && (t.kernel || t.whole)) thunks.push_back(&t), wishes.push_back({t.kernel, t.whole ? &t : nullptr, &c});
+            if (t.whole && !inside) continue;
+            for (const ComputationPtr& b : t.bodies) wish(const_cast<Computation&>(*b), inside, thunks, wishes);
+        }
+    }
     std::vector<void*> places(const std::vector<int>& buffers) const {
         std::vector<void*> out;
         for (const int b : buffers) out.push_back(at(arena_->base(), c_->buffers[static_cast<std::size_t>(b)].offset));
@@ -204,6 +220,7 @@ private:
         const std::vector<void*> in = places(c_->input_buffer), out = places(c_->output_buffer);
         RunState state;
         state.check_nan = options.check_nan;
+        state.inside = options.profile || options.check_nan;
         RunFrame frame(*c_, arena_->base(), state);
         for (std::size_t i = 0; i < in.size(); ++i) frame.set_input(i, in[i]);
         for (std::size_t k = 0; k < out.size(); ++k) frame.set_output(k, out[k]);
@@ -305,6 +322,7 @@ private:
     JaxprPtr program_;
     std::shared_ptr<Computation> c_;
     MemoryPlan plan_;
+    bool loops_in_one_;
     std::unique_ptr<Arena> arena_;
     RunState in_place_;
     std::optional<LookWatch> looks_;   ///< of runs in place, where somebody asked for it
@@ -330,12 +348,12 @@ std::shared_ptr<Executable> Executable::compile(const JaxprPtr& program, const A
         throw Error(ErrorCode::CannotRun, "expected a plan within this machine's " + bytes_text(machine_memory()) + ", found one of " +
                                               bytes_text(planned.plan.planned_peak))
             .advise("`plan` needs no such memory; --memory-limit SIZE is another limit");
-    return std::make_shared<CompiledProgram>(program, std::move(planned));
+    return std::make_shared<CompiledProgram>(program, std::move(planned), options.fuse);
 }
 
 std::shared_ptr<Executable> Executable::compile_in_place(const JaxprPtr& program, const Aliases& aliases, const std::vector<bool>& kept,
                                                          const JitOptions& options) {
-    return std::make_shared<CompiledProgram>(program, make_plan(program, aliases, kept, options, true));
+    return std::make_shared<CompiledProgram>(program, make_plan(program, aliases, kept, options, true), options.fuse);
 }
 
 MemoryPlan plan_only(const JaxprPtr& program, const Aliases& aliases, const std::vector<bool>& kept, const JitOptions& options) {

@@ -15,8 +15,6 @@ namespace jaxscope::exec {
 
 namespace {
 
-double kernel_work(const Kernel& k) { return static_cast<double>(k.rows) * static_cast<double>(k.cols) * (1.0 + 0.25 * k.cost) * k.phases; }
-
 bool holds_nonfinite(const char* data, const Aval& aval) {
     if (!is_inexact(aval.dtype)) return false;
     const std::int64_t n = aval.size(), width = byte_size(aval.dtype);
@@ -32,7 +30,7 @@ bool holds_nonfinite(const char* data, const Aval& aval) {
 bool runs_alone(const Computation& c) {
     for (const Thunk& t : c.thunks) {
         if (t.kind == Thunk::Kind::Library) return false;
-        if (t.kernel && c.threads > 1 && kernel_work(*t.kernel) >= kParallelWork) return false;
+        if (t.kernel && c.threads > 1 && t.kernel->work() >= kParallelWork) return false;
         for (const ComputationPtr& body : t.bodies)
             if (!runs_alone(*body)) return false;
     }
@@ -42,7 +40,10 @@ bool runs_alone(const Computation& c) {
 RunFrame::RunFrame(const Computation& c, char* arena, const RunState& state) : c_(c), arena_(arena), state_(state) {
     inputs_.resize(c.input_buffer.size()), outputs_.resize(c.output_buffer.size());
     std::size_t arguments = 0;
-    for (const Thunk& t : c.thunks) arguments += t.reads.size() + t.writes.size();
+    for (const Thunk& t : c.thunks) {
+        arguments += t.reads.size() + t.writes.size();
+        if (t.whole) arguments += constants_of_bodies(t).size();
+    }
     args_.reserve(arguments);  // they stay where they are: loops set them there
     for (const Thunk& t : c.thunks) calls_.push_back(make_call(t));
 }
@@ -71,22 +72,35 @@ RunFrame::Call RunFrame::make_call(const Thunk& t) {
     if (t.kind == Thunk::Kind::Kernel) {
         call.tasks = t.kernel->tasks();
         call.unit = t.kernel->form == Kernel::Form::Flat ? 64 : 1;  // whole cache lines
-        const bool quick = kernel_work(*t.kernel) < kParallelWork;
+        const bool quick = t.kernel->work() < kParallelWork;
         call.shared = c_.threads > 1 && call.tasks > 1 && !quick;
         call.quick = quick && call.tasks > 0;
         if (!call.shared && call.tasks > 0) call.alone = t.function;
     } else if (t.kind == Thunk::Kind::Copy) {
         call.tasks = c_.buffers[static_cast<std::size_t>(t.reads[0])].aval->bytes();
     } else if (t.kind == Thunk::Kind::Scan || t.kind == Thunk::Kind::While || t.kind == Thunk::Kind::Cond) {
+        if (t.whole)
+            for (const Computation::PoolEntry* e : constants_of_bodies(t)) args_.push_back(const_cast<std::byte*>(e->data.data()));
+    }
+    return call;
+}
+
+void RunFrame::run_loop(const Thunk& t, Call& call) {
+    void** args = args_.data() + call.first;
+    if (t.whole && !state_.inside) {
+        t.function(args, 0, 1, call.scratch);
+        return check_cancelled();
+    }
+    if (!call.loop) {
         const auto make_body = [this](const Computation& body, char* arena) -> std::unique_ptr<Body> {
             return std::make_unique<RunFrame>(body, arena, state_);
         };
         call.loop = make_loop(t, c_.graph->nodes[t.nodes[0]], call.scratch, make_body);
     }
-    return call;
+    call.loop->run(args);
 }
 
-void RunFrame::run_thunk(const Thunk& t, const Call& call) {
+void RunFrame::run_thunk(const Thunk& t, Call& call) {
     void** args = args_.data() + call.first;
     switch (t.kind) {
         case Thunk::Kind::Kernel:
@@ -106,7 +120,7 @@ void RunFrame::run_thunk(const Thunk& t, const Call& call) {
             if (call.tasks > 0 && args[0] != args[1]) std::memmove(args[1], args[0], static_cast<std::size_t>(call.tasks));
             break;
         default:
-            call.loop->run(args);
+            run_loop(t, call);
     }
 }
 
@@ -129,7 +143,7 @@ void RunFrame::run() {
     if (state_.watch || state_.check_nan || c_.guarded) return run_watched();
     void** const args = args_.data();
     for (std::size_t s = 0; s < calls_.size(); ++s) {
-        const Call& call = calls_[s];
+        Call& call = calls_[s];
         if (!call.quick) check_cancelled();
         if (call.alone)
             call.alone(args + call.first, 0, call.tasks, call.scratch);

@@ -29,14 +29,15 @@ private:
         char* scratch = nullptr;
         std::size_t first = 0;
         std::int64_t unit = 1;
-        bool shared = false;  ///< among threads
-        bool quick = false;   ///< nobody need ask whether to stop before it
-        std::unique_ptr<Loop> loop;
+        bool shared = false;         ///< among threads
+        bool quick = false;          ///< nobody need ask whether to stop before it
+        std::unique_ptr<Loop> loop;  ///< made when it runs step by step for the first time
     };
     char* place(int buffer) const;
     Call make_call(const Thunk& t);
     void add_argument(int buffer);
-    void run_thunk(const Thunk& t, const Call& call);
+    void run_thunk(const Thunk& t, Call& call);
+    void run_loop(const Thunk& t, Call& call);
     void run_watched();
     void check_finite(const Thunk& t, const Call& call) const;
 

@@ -13,6 +13,7 @@ class StepWatch;
 struct RunState {
     StepWatch* watch = nullptr;
     bool check_nan = false;
+    bool inside = false;  ///< the watch, or the check, wants each step of loops' bodies: none runs as one function
 };
 
 /// A computation that a loop runs. Pointers that stay are set once; for those that move a loop knows the places, of which an input or
