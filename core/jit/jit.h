@@ -175,7 +175,8 @@ struct RunResult {
     double compile_seconds = 0;
     double first_seconds = 0, median_seconds = 0, best_seconds = 0;
     std::vector<StepProfile> profile;
-    Roofline roofline;  ///< with `profile`
+    bool profiled_by_steps = false;  ///< the profile is of a run more, in which loops that are one function otherwise went step by step
+    Roofline roofline;               ///< with `profile`
     std::vector<MemoryEvent> events;
     std::vector<Onlooker> onlookers;
 };

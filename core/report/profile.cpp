@@ -59,6 +59,8 @@ ProfileReport profile_report(const MemoryPlan& plan, const RunReport& run) {
     ProfileReport p;
     p.flops_per_second = run.result.roofline.flops_per_second;
     p.bytes_per_second = run.result.roofline.bytes_per_second;
+    p.by_steps = run.result.profiled_by_steps;
+    p.run_seconds = run.result.median_seconds;
     for (const StepProfile& s : run.result.profile) {
         if (s.loop.empty()) p.seconds += s.seconds;
         p.kernels.push_back(to_row(s, run.result.roofline));
@@ -73,7 +75,9 @@ ProfileReport profile_report(const MemoryPlan& plan, const RunReport& run) {
 }
 
 void profile_section(Page& page, const ProfileReport& p) {
-    page.heading(fmt::format("Profile: {} in steps; this machine reaches {}/s and {}/s", seconds_text(p.seconds),
+    const std::string as_it_is =
+        p.by_steps ? fmt::format(" one by one ({} as it runs, with small loops as one function)", seconds_text(p.run_seconds)) : "";
+    page.heading(fmt::format("Profile: {} in steps{}; this machine reaches {}/s and {}/s", seconds_text(p.seconds), as_it_is,
                              flops_text(p.flops_per_second), bytes_text(static_cast<std::int64_t>(p.bytes_per_second))));
     Table t({{"time", Kind::Number, true},
              {"share", Kind::Number},

@@ -35,6 +35,8 @@ struct EventRow {
 
 struct ProfileReport {
     double seconds = 0;                                 ///< of all steps, in one run
+    bool by_steps = false;                              ///< of a run more, in which small loops went step by step
+    double run_seconds = 0;                             ///< of a run as it is, in which they are one function each
     double flops_per_second = 0, bytes_per_second = 0;  ///< this machine's, measured beside the run
     std::vector<ProfileRow> kernels;                    ///< most time first
     std::vector<EventRow> events;

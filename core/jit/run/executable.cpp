@@ -132,7 +132,7 @@ public:
         if (inputs.size() != c_->input_buffer.size() && !inputs.empty())
             throw Error(ErrorCode::BadInput,
                         "expected " + std::to_string(c_->input_buffer.size()) + " inputs, found " + std::to_string(inputs.size()));
-        if (options.profile || options.check_nan) compile(*c_, true);
+        if (options.check_nan) compile(*c_, true);
         const ComputingThread computing;
         const std::vector<ArrayPtr> values = values_of(inputs);
         arena_.reset();  // what the run before had touched isn't this one's
@@ -215,12 +215,13 @@ private:
         for (const int b : buffers) out.push_back(at(arena_->base(), c_->buffers[static_cast<std::size_t>(b)].offset));
         return out;
     }
-    /// Runs in the arena. The first repeat is measured, the last one's events are noted, all others (or the only one) are profiled.
+    /// Runs in the arena. The first repeat is measured, the last one's events are noted, all others (or the only one) are profiled; the
+    /// steps of loops that are one function in one run more.
     RunResult repeat(const std::vector<ArrayPtr>& values, const RunOptions& options, MemoryWatch* memory) {
         const std::vector<void*> in = places(c_->input_buffer), out = places(c_->output_buffer);
         RunState state;
         state.check_nan = options.check_nan;
-        state.inside = options.profile || options.check_nan;
+        state.inside = options.check_nan;
         RunFrame frame(*c_, arena_->base(), state);
         for (std::size_t i = 0; i < in.size(); ++i) frame.set_input(i, in[i]);
         for (std::size_t k = 0; k < out.size(); ++k) frame.set_output(k, out[k]);
@@ -251,14 +252,31 @@ private:
         }
         counted.reset();  // what is copied out is the caller's
         if (onlookers) result.onlookers = looks.take(*c_);
-        if (options.profile) result.profile = profile.profile(*c_, std::max(1, repeats - 1));
         result.first_seconds = times.front();
         if (times.size() > 1) times.erase(times.begin());
         std::sort(times.begin(), times.end());
         result.best_seconds = times.front();
         result.median_seconds = times[times.size() / 2];
         for (std::size_t k = 0; k < out.size(); ++k) result.outputs.push_back(copy_out(k, static_cast<const char*>(out[k])));
+        if (!options.profile) return result;
+        result.profile = profile.profile(*c_, std::max(1, repeats - 1));
+        // Step by step a loop that is one function takes a hundred times as long, with a look at the clock for each step.
+        constexpr double kLongest = 0.2;
+        if (!state.inside && has_whole_loops(*c_) && result.best_seconds < kLongest) {
+            compile(*c_, true);
+            copy_in(values, in, false);
+            ProfileWatch steps;
+            state.watch = &steps, state.inside = true;
+            frame.run();
+            result.profile = steps.profile(*c_, 1);
+            result.profiled_by_steps = true;
+        }
         return result;
+    }
+    static bool has_whole_loops(const Computation& c) {
+        return std::ranges::any_of(c.thunks, [](const Thunk& t) {
+            return t.whole || std::ranges::any_of(t.bodies, [](const ComputationPtr& b) { return has_whole_loops(*b); });
+        });
     }
     void tell_memory(MemoryWatch& memory, RunResult& result) const {
         const std::int64_t peak = memory.meter.peak();

@@ -144,6 +144,10 @@ void ProfileWatch::add(const Computation& c, const std::string& loop, int runs, 
         for (const int b : t.reads) row.bytes += static_cast<double>(c.buffers[static_cast<std::size_t>(b)].aval->bytes()) * row.calls;
         for (const int b : t.writes) row.bytes += static_cast<double>(c.buffers[static_cast<std::size_t>(b)].aval->bytes()) * row.calls;
         out.push_back(row);
+        const auto met = [&](const ComputationPtr& b) {
+            return std::ranges::any_of(b->thunks, [&](const Thunk& s) { return totals_.contains(&s); });
+        };
+        if (t.whole && std::ranges::none_of(t.bodies, met)) continue;  // it ran as one function
         for (const ComputationPtr& body : t.bodies) add(*body, row.eqns.empty() ? loop : row.eqns.back(), runs, out);
     }
 }

@@ -285,6 +285,9 @@ template <>
 struct ReportFields<ProfileReport> {
     static constexpr auto fields =
         std::tuple(report_field("seconds", &ProfileReport::seconds, "of all steps, in one run"),
+                   report_field("by_steps", &ProfileReport::by_steps,
+                                "of a run more, in which small loops, which are one function otherwise, went step by step"),
+                   report_field("run_seconds", &ProfileReport::run_seconds, "of a run as it is"),
                    report_field("flops_per_second", &ProfileReport::flops_per_second, "this machine's, in a matrix product beside the run"),
                    report_field("bytes_per_second", &ProfileReport::bytes_per_second, "this machine's, in a copy beside the run"),
                    report_field("kernels", &ProfileReport::kernels, "most time first"), report_field("events", &ProfileReport::events));
