@@ -17,6 +17,14 @@ class Error;
 }
 namespace jaxscope::exec {
 
+/// What is to run behind each piece of a result, while the piece lies in the cache.
+struct BehindPieces {
+    /// Elements [begin, end) of the result are there; `thread` as for run_shares().
+    void (*done)(void* context, int thread, std::int64_t begin, std::int64_t end) = [](void*, int, std::int64_t, std::int64_t) {};
+    void* context = nullptr;
+    double work = 0;  ///< scalar operations in all
+};
+
 /// A node that runs by itself: a product, convolution, scatter, sort, ... Prepared once, run any number of times.
 class LibraryCall {
 public:
@@ -26,6 +34,12 @@ public:
     virtual std::int64_t scratch_bytes() const { return 0; }
     /// May output `out` stand in the memory of input `in`? (The call then gets the same pointer twice.)
     virtual bool in_place(std::size_t in, std::size_t out) const { return static_cast<void>(in), static_cast<void>(out), false; }
+    /// Can the first result come in pieces, each a multiple of `granule` elements in memory order?
+    virtual bool has_pieces(std::int64_t granule) const { return static_cast<void>(granule), false; }
+    /// The same as run(), in pieces: for calls that have them. Where the pieces begin doesn't depend on what runs behind them.
+    virtual void run_in_pieces(void* const* in, void* const* out, void* scratch, std::int64_t granule, const BehindPieces& behind) const {
+        static_cast<void>(in), static_cast<void>(out), static_cast<void>(scratch), static_cast<void>(granule), static_cast<void>(behind);
+    }
     int threads = 1;
 };
 using LibraryCallPtr = std::shared_ptr<LibraryCall>;

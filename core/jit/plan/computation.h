@@ -37,6 +37,7 @@ struct Thunk {
     std::shared_ptr<const Kernel> kernel;
     KernelFunction function = nullptr;  ///< of a kernel; of a loop that is one function: see whole
     LibraryCallPtr library;
+    std::int64_t granule = 0;  ///< not 0: the next thunk, a kernel, runs behind each piece of this one's result (jit/plan/behind_pieces.h)
     RareVector<ComputationPtr> bodies;
     RareVector<std::int64_t> carry_offsets;  ///< loops: offset in the scratch of the second buffer of each carry, or -1: in place
     std::int64_t body_arena = 0;             ///< loops: offset in the scratch of the bodies' arena

@@ -8,6 +8,7 @@
 #include "base/checked.h"
 #include "jit/graph/fuse.h"
 #include "jit/plan/arena.h"
+#include "jit/plan/behind_pieces.h"
 #include "jit/plan/loops.h"
 #include "jit/plan/schedule.h"
 #include "jit/plan/steps.h"
@@ -67,7 +68,10 @@ public:
         if (options_.target) c_->arena_bytes = live_peak() - lost_carries();
         return checked_add(c_->arena_bytes, lost_carries());
     }
-    std::shared_ptr<Computation> take() { return std::move(c_); }
+    std::shared_ptr<Computation> take() {
+        if (!options_.target) join_pieces(*c_);
+        return std::move(c_);
+    }
 
 private:
     Buffer& buffer(int b) { return c_->buffers[static_cast<std::size_t>(b)]; }

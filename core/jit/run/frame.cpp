@@ -124,6 +124,27 @@ void RunFrame::run_thunk(const Thunk& t, Call& call) {
     }
 }
 
+void RunFrame::run_pieces(std::size_t s, bool behind) {
+    const Thunk &product = c_.thunks[s], &kernel = c_.thunks[s + 1];
+    void** args = args_.data() + calls_[s].first;
+    struct Context {
+        KernelFunction function;
+        void** args;
+        char* scratch;
+        std::int64_t scratch_each, granule;
+    } context{kernel.function, args_.data() + calls_[s + 1].first, calls_[s + 1].scratch, kernel.scratch_each, product.granule};
+    BehindPieces after;
+    if (behind) {
+        after.context = &context;
+        after.work = kernel.kernel->work();
+        after.done = [](void* p, int thread, std::int64_t begin, std::int64_t end) {
+            const Context& k = *static_cast<const Context*>(p);
+            k.function(k.args, begin / k.granule, end / k.granule, k.scratch + thread * k.scratch_each);
+        };
+    }
+    product.library->run_in_pieces(args, args + product.reads.size(), calls_[s].scratch, product.granule, after);
+}
+
 void RunFrame::check_finite(const Thunk& t, const Call& call) const {
     for (std::size_t w = 0; w < t.writes.size(); ++w) {
         const Buffer& b = c_.buffers[static_cast<std::size_t>(t.writes[w])];
@@ -147,6 +168,8 @@ void RunFrame::run() {
         if (!call.quick) check_cancelled();
         if (call.alone)
             call.alone(args + call.first, 0, call.tasks, call.scratch);
+        else if (c_.thunks[s].granule > 0)
+            run_pieces(s++, true);
         else
             run_thunk(c_.thunks[s], call);
     }
@@ -159,7 +182,7 @@ void RunFrame::run_watched() {
         check_cancelled();
         if (state_.watch) state_.watch->before(c_, s);
         if (guarded) guarded->before(s);
-        run_thunk(c_.thunks[s], calls_[s]);
+        c_.thunks[s].granule > 0 ? run_pieces(s, false) : run_thunk(c_.thunks[s], calls_[s]);
         if (guarded) guarded->after(s);
         if (state_.watch) state_.watch->after(c_, s);
         if (state_.check_nan) check_finite(c_.thunks[s], calls_[s]);

@@ -39,6 +39,8 @@ private:
     void run_thunk(const Thunk& t, Call& call);
     void run_loop(const Thunk& t, Call& call);
     void run_watched();
+    /// A product in pieces; `behind`: the kernel after each piece, too.
+    void run_pieces(std::size_t s, bool behind);
     void check_finite(const Thunk& t, const Call& call) const;
 
     const Computation& c_;

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <complex>
 #include <cstring>
+#include <numeric>
 
 #include "base/checked.h"
 #include "base/error.h"
@@ -25,42 +26,79 @@ public:
 
     bool in_place(std::size_t in, std::size_t out) const override { return in == 2 && out == 0 && added_bytes_ > 0; }
 
-    void run(void* const* in, void* const* out, void* scratch) const override {
-        if (added_bytes_ > 0 && in[2] != out[0]) std::memcpy(out[0], in[2], static_cast<std::size_t>(added_bytes_));
-        with_number(arithmetic_, [&]<class T>(T) {
-            products(static_cast<const T*>(in[0]), static_cast<const T*>(in[1]), static_cast<T*>(out[0]), static_cast<char*>(scratch));
-        });
+    void run(void* const* in, void* const* out, void* scratch) const override { compute(in, out, scratch, nullptr); }
+
+    bool has_pieces(std::int64_t granule) const override {
+        const DotCore& c = shape_.core;
+        if (c.m == 0 || c.n == 0 || (c.out_n != 1 && c.n != 1) || (c.out_m != c.n && c.m != 1)) return false;
+        const std::int64_t rows = rows_of(granule), share = is_small() ? c.m : share_of(c.m, flops(), rows);
+        if (c.m % rows != 0 || rows > kLeastRows) return false;
+        if (!is_small() && c.m < c.n && flops() >= kOfOneThread) return false;  // its columns are shared
+        constexpr std::int64_t kInCache = 1 << 20;
+        return c.k <= kFewTerms || share * c.n * width(arithmetic_) <= kInCache;
+    }
+    void run_in_pieces(void* const* in, void* const* out, void* scratch, std::int64_t granule, const BehindPieces& behind) const override {
+        const Pieces pieces(behind, rows_of(granule), *this);
+        compute(in, out, scratch, &pieces);
     }
 
 private:
+    static constexpr double kOfOneThread = 400000;  ///< 4 microseconds
+    /// Of a short sum the library's own copy of an operand, once for each piece, costs less than a result that leaves the cache.
+    static constexpr std::int64_t kFewTerms = 256, kLeastRows = 256, kPieceBytes = 1 << 19;
+
+    struct Pieces {
+        Pieces(const BehindPieces& behind, std::int64_t unit, const DotCall& call) : behind(behind), unit(unit), rows(call.shape_.core.m) {
+            const DotCore& c = call.shape_.core;
+            if (c.k <= kFewTerms) rows = std::max(kLeastRows, kPieceBytes / (c.n * width(call.arithmetic_))) / unit * unit;
+        }
+        const BehindPieces& behind;
+        std::int64_t unit, rows;  ///< rows of the result that go together, and how many a piece has
+    };
+    std::int64_t rows_of(std::int64_t granule) const { return granule / std::gcd(granule, shape_.core.n); }
+    double flops() const {
+        const DotCore& c = shape_.core;
+        return 2.0 * static_cast<double>(c.m) * static_cast<double>(c.n) * static_cast<double>(c.k);
+    }
+    /// Many small products: whole ones to each thread. Large ones: each is cut where its result is longer.
+    bool is_small() const { return shape_.count() >= threads && shape_.count() > 1 && flops() < 2e8; }
+
+    void compute(void* const* in, void* const* out, void* scratch, const Pieces* pieces) const {
+        if (added_bytes_ > 0 && in[2] != out[0]) std::memcpy(out[0], in[2], static_cast<std::size_t>(added_bytes_));
+        with_number(arithmetic_, [&]<class T>(T) {
+            products(static_cast<const T*>(in[0]), static_cast<const T*>(in[1]), static_cast<T*>(out[0]), static_cast<char*>(scratch),
+                     pieces);
+        });
+    }
     template <class T>
-    void products(const T* a, const T* b, T* out, char* scratch) const {
-        const std::int64_t count = shape_.count();
+    void products(const T* a, const T* b, T* out, char* scratch, const Pieces* pieces) const {
+        const auto count = shape_.count();
         const DotCore& c = shape_.core;
         if (count == 0 || c.m == 0 || c.n == 0) return;
-        const double flops = 2.0 * static_cast<double>(c.m) * static_cast<double>(c.n) * static_cast<double>(c.k);
-        // Many small products: whole ones to each thread. Large ones: each is cut where its result is longer.
-        if (count >= threads && count > 1 && flops < 2e8)
-            return parallel_shares(flops * static_cast<double>(count) < kParallelWork ? 1 : threads, count, 1,
+        const double work = flops() + (pieces ? pieces->behind.work / static_cast<double>(count) : 0);
+        const auto compute = [&](int thread, std::int64_t i, const Part& p) {
+            char* const own = scratch + thread * own_bytes_;
+            pieces ? in_pieces(a, b, out, i, p, own, thread, *pieces) : part(a, b, out, i, p, own);
+        };
+        if (is_small())
+            return parallel_shares(work * static_cast<double>(count) < kParallelWork ? 1 : threads, count, 1,
                                    [&](int thread, std::int64_t begin, std::int64_t end) {
-                                       for (std::int64_t i = begin; i < end; ++i)
-                                           part(a, b, out, i, {0, c.m, 0, c.n}, scratch + thread * own_bytes_);
+                                       for (std::int64_t i = begin; i < end; ++i) compute(thread, i, {0, c.m, 0, c.n});
                                    });
-        const bool rows = c.m >= c.n;
-        const std::int64_t length = rows ? c.m : c.n, share = share_of(length, flops);
+        const bool rows = pieces || c.m >= c.n;
+        const std::int64_t length = rows ? c.m : c.n, share = share_of(length, work, pieces ? pieces->unit : 1);
         for (std::int64_t i = 0; i < count; ++i)
             run_shares(threads, (length + share - 1) / share, [&](int thread, std::int64_t s) {
                 const std::int64_t begin = s * share, end = std::min(length, begin + share);
-                part(a, b, out, i, rows ? Part{begin, end, 0, c.n} : Part{0, c.m, begin, end}, scratch + thread * own_bytes_);
+                compute(thread, i, rows ? Part{begin, end, 0, c.n} : Part{0, c.m, begin, end});
             });
     }
-    /// How much of a result's longer side each thread computes: a multiple of what the library's inner loop takes at once.
-    std::int64_t share_of(std::int64_t length, double flops) const {
-        constexpr double kOfOneThread = 400000;  // 4 microseconds
-        constexpr std::int64_t kUnit = 48;
-        if (threads <= 1 || flops < kOfOneThread || length <= kUnit) return std::max<std::int64_t>(length, 1);
-        const std::int64_t each = (length + threads - 1) / threads;
-        return (each + kUnit - 1) / kUnit * kUnit;
+    /// How much of a result's longer side each thread computes: a multiple of what the library's inner loop takes at once, and of `unit`.
+    std::int64_t share_of(std::int64_t length, double work, std::int64_t unit) const {
+        constexpr std::int64_t kAtOnce = 48;
+        if (threads <= 1 || work < kOfOneThread || length <= kAtOnce) return std::max<std::int64_t>(length, 1);
+        const std::int64_t each = (length + threads - 1) / threads, step = (kAtOnce + unit - 1) / unit * unit;
+        return (each + step - 1) / step * step;
     }
 
     /// Rows [m0, m1) and columns [n0, n1).
@@ -78,6 +116,18 @@ private:
         for (std::int64_t s = 0; s < shape_.sum_count(); ++s) {
             const DotLoop sum = shape_.sum_place(s);
             core_product(routine_, core, a + sum.lhs, b + sum.rhs, out, s > 0 || added_bytes_ > 0, scratch);
+        }
+    }
+
+    /// Whole rows of product number `index`.
+    template <class T>
+    void in_pieces(const T* a, const T* b, T* out, std::int64_t index, const Part& p, char* scratch, int thread,
+                   const Pieces& pieces) const {
+        const std::int64_t first = shape_.place(index).out, n = shape_.core.n;
+        for (std::int64_t m = p.m0; m < p.m1; m += pieces.rows) {
+            const std::int64_t end = std::min(p.m1, m + pieces.rows);
+            part(a, b, out, index, {m, end, p.n0, p.n1}, scratch);
+            pieces.behind.done(pieces.behind.context, thread, first + m * n, first + end * n);
         }
     }
 

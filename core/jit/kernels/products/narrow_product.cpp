@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <array>
 #include <optional>
 #include <string_view>
@@ -63,10 +64,23 @@ public:
     bool complete() const { return !cut_.any_in("ref"); }
     std::int64_t scratch_bytes() const override { return checked_mul(own_bytes_, threads); }
 
-    void run(void* const* in, void* const* out, void* scratch) const override {
+    void run(void* const* in, void* const* out, void* scratch) const override { compute(in, out, scratch, {}); }
+
+    bool has_pieces(std::int64_t granule) const override {
+        const DotCore& c = shape_.core;
+        if (swapped_ || !cut_.by_rows || (c.out_n != 1 && c.n != 1) || (c.out_m != c.n && c.m != 1)) return false;
+        return c.m * c.n % granule == 0 && (cut_.blocks() == 1 || cut_.block * c.n % granule == 0);
+    }
+    void run_in_pieces(void* const* in, void* const* out, void* scratch, std::int64_t, const BehindPieces& behind) const override {
+        compute(in, out, scratch, behind);
+    }
+
+private:
+    void compute(void* const* in, void* const* out, void* scratch, const BehindPieces& behind) const {
         const DotCore& c = shape_.core;
         const std::int64_t blocks = cut_.blocks();
-        run_shares_of(shape_.count() * blocks, [&](int thread, std::int64_t i) {
+        const bool serial = serial_ && behind.work < kParallelWork;
+        run_shares_of(serial, shape_.count() * blocks, [&](int thread, std::int64_t i) {
             DotLoop at = shape_.place(i / blocks);
             if (swapped_) std::swap(at.lhs, at.rhs);
             const std::int64_t first = i % blocks * cut_.block;
@@ -81,10 +95,10 @@ public:
                          {DNNL_ARG_WEIGHTS, memory(b.rhs, cpu_engine(), place(1, in[swapped_ ? 0 : 1], at.rhs + column * c.rhs_n))},
                          {DNNL_ARG_DST, memory(b.out, cpu_engine(), place(2, out[0], at.out + row * c.out_m + column * c.out_n))},
                          {DNNL_ARG_SCRATCHPAD, memory(b.scratchpad, cpu_engine(), static_cast<char*>(scratch) + thread * own_bytes_)}});
+            if (cut_.by_rows)
+                behind.done(behind.context, thread, at.out + row * c.n, at.out + std::min(cut_.length, row + cut_.block) * c.n);
         });
     }
-
-private:
     Cut cut(bool by_rows, bool several) const {
         constexpr std::int64_t kUnit = 64, kMost = 512;
         Cut out{by_rows, by_rows ? shape_.core.m : shape_.core.n, 1, {}, {}};
@@ -116,10 +130,10 @@ private:
         return b;
     }
     template <class Fn>
-    void run_shares_of(std::int64_t n, const Fn& fn) const {
+    void run_shares_of(bool serial, std::int64_t n, const Fn& fn) const {
         // More products than the pool counts: each share takes several.
         const std::int64_t most = 4096, each = (n + most - 1) / most;
-        run_shares(serial_ ? 1 : threads, (n + each - 1) / each, [&](int thread, std::int64_t share) {
+        run_shares(serial ? 1 : threads, (n + each - 1) / each, [&](int thread, std::int64_t share) {
             for (std::int64_t i = share * each; i < std::min(n, (share + 1) * each); ++i) fn(thread, i);
         });
     }

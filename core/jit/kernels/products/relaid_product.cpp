@@ -2,6 +2,7 @@
 #include "jit/kernels/products/relaid_product.h"
 
 #include <algorithm>
+#include <array>
 #include <numeric>
 
 #include "base/checked.h"
@@ -85,15 +86,25 @@ public:
     std::int64_t scratch_bytes() const override { return checked_add(bytes_, product_->scratch_bytes()); }
     bool in_place(std::size_t in, std::size_t out) const override { return in == 2 && product_->in_place(in, out); }
     void run(void* const* in, void* const* out, void* scratch) const override {
-        void* operands[] = {in[0], in[1], product_->in_place(2, 0) ? in[2] : nullptr};
+        const Operands operands = dense(in, scratch);
+        product_->run(operands.data(), out, static_cast<char*>(scratch) + bytes_);
+    }
+    bool has_pieces(std::int64_t granule) const override { return product_->has_pieces(granule); }
+    void run_in_pieces(void* const* in, void* const* out, void* scratch, std::int64_t granule, const BehindPieces& behind) const override {
+        const Operands operands = dense(in, scratch);
+        product_->run_in_pieces(operands.data(), out, static_cast<char*>(scratch) + bytes_, granule, behind);
+    }
+
+private:
+    using Operands = std::array<void*, 3>;
+    Operands dense(void* const* in, void* scratch) const {
+        Operands operands = {in[0], in[1], product_->in_place(2, 0) ? in[2] : nullptr};
         for (const Copy& c : copies_) {
             operands[c.operand] = static_cast<char*>(scratch) + c.at;
             c.relay.run(in[c.operand], operands[c.operand], threads);
         }
-        product_->run(operands, out, static_cast<char*>(scratch) + bytes_);
+        return operands;
     }
-
-private:
     struct Copy {
         std::size_t operand;
         std::int64_t at;
