@@ -152,7 +152,7 @@ private:
         Value *begin = first_task(), *end = end_of_tasks();
         place_spilled(0);
         const bool unrolled = row_form_ == RowForm::WrittenOut;
-        if (const std::int64_t length = unrolled ? inner_rows() : 0; length > 0) {
+        if (const std::int64_t length = unrolled ? inner_rows(k_) : 0; length > 0) {
             // Rows in two loops, so that what depends on the outer one is read once.
             Value* l = b_.getInt64(static_cast<std::uint64_t>(length));
             const Loop outer =
@@ -193,20 +193,6 @@ private:
             code_.at(Level::Row);
             store_element(s, v, row);
         }
-    }
-    /// The last dimension of what makes up a row's number, where that is long and not all of it; else 0.
-    std::int64_t inner_rows() const {
-        constexpr std::int64_t kWorthALoop = 32;
-        for (const KernelNode& n : k_.nodes) {
-            if (n.kind != NodeKind::Reduction && !full_member(n)) continue;
-            const Dims shape = without_ones(n.kind == NodeKind::Reduction ? n.op().in[0]->shape : n.shape());
-            std::int64_t columns = 1;
-            std::size_t d = shape.size();
-            while (d > 0 && columns < k_.cols) columns *= shape[--d];
-            if (columns != k_.cols || d == 0 || element_count(shape) != k_.rows * k_.cols) return 0;
-            return shape[d - 1] >= kWorthALoop && shape[d - 1] < k_.rows ? shape[d - 1] : 0;
-        }
-        return 0;
     }
     static bool at_row_level(const KernelNode& n) { return n.row_level; }
 

@@ -38,4 +38,19 @@ RowForm row_form(const Kernel& kernel, bool masks, bool all) {
     return can_be_written_out(kernel) ? RowForm::WrittenOut : RowForm::Loop;
 }
 
+std::int64_t inner_rows(const Kernel& k) {
+    constexpr std::int64_t kWorthALoop = 32;
+    for (const KernelNode& n : k.nodes) {
+        const bool full = n.kind == NodeKind::Element && !n.row_level && !n.on_demand;
+        if (n.kind != NodeKind::Reduction && !full) continue;
+        const Dims shape = without_ones(n.kind == NodeKind::Reduction ? n.op().in[0]->shape : n.shape());
+        std::int64_t columns = 1;
+        std::size_t d = shape.size();
+        while (d > 0 && columns < k.cols) columns *= shape[--d];
+        if (columns != k.cols || d == 0 || element_count(shape) != k.rows * k.cols) return 0;
+        return shape[d - 1] >= kWorthALoop && shape[d - 1] < k.rows ? shape[d - 1] : 0;
+    }
+    return 0;
+}
+
 }  // namespace jaxscope::exec

@@ -15,5 +15,7 @@ enum class RowForm : std::uint8_t {
 
 /// `masks`, `all`: see emit_kernel. A Flat kernel is one row.
 RowForm row_form(const Kernel& kernel, bool masks, bool all);
+/// The last dimension of what makes up a row's number, where that is long and not all of it; else 0.
+std::int64_t inner_rows(const Kernel& kernel);
 
 }  // namespace jaxscope::exec

@@ -10,6 +10,7 @@
 #include "jit/plan/arena.h"
 #include "jit/plan/behind_pieces.h"
 #include "jit/plan/loops.h"
+#include "jit/plan/moves.h"
 #include "jit/plan/schedule.h"
 #include "jit/plan/steps.h"
 #include "jit/plan/target_units.h"
@@ -324,10 +325,6 @@ private:
         c_->copied.push_back({static_cast<int>(k), *c_->granted[k], g_.bytes(g_.outputs[k])});
     }
 
-    struct Move {
-        int to, from;
-        ValueId value;
-    };
     /// Outputs that are inputs, constants or the same value as another output, and those that wait for readers of their input.
     void add_copies() {
         std::vector<Move> moves;
@@ -338,39 +335,8 @@ private:
             moves.push_back(
                 {in_input ? c_->input_buffer[static_cast<std::size_t>(*c_->granted[k])] : c_->output_buffer[k], memory_of(root), root});
         }
-        make_at_once(std::move(moves));
-    }
-    /// A move into memory that another one still reads waits for it; a circle is opened by a temporary.
-    void make_at_once(std::vector<Move> moves) {
-        std::map<int, std::size_t> into;  ///< the move that writes a buffer
-        std::map<int, int> readers;       ///< moves that still read a buffer
-        std::vector<std::size_t> ready;
-        std::vector<bool> done(moves.size(), false);
-        for (std::size_t m = 0; m < moves.size(); ++m) into[moves[m].to] = m, ++readers[moves[m].from];
-        const auto make = [&](std::size_t m) {
-            add_copy(moves[m]);
-            done[m] = true;
-            const auto waiting = into.find(moves[m].from);
-            if (--readers[moves[m].from] == 0 && waiting != into.end() && !done[waiting->second]) ready.push_back(waiting->second);
-        };
-        const auto make_all_ready = [&] {
-            while (!ready.empty()) {
-                const std::size_t m = ready.back();
-                ready.pop_back();
-                make(m);
-            }
-        };
-        for (std::size_t m = moves.size(); m-- > 0;)
-            if (readers[moves[m].to] == 0) ready.push_back(m);
-        make_all_ready();
-        for (std::size_t m = 0; m < moves.size(); ++m) {
-            if (done[m]) continue;
-            const int spare = add_buffer(Buffer::Place::Arena, 0, g_.values[moves[m].value].aval);
-            add_copy({spare, moves[m].from, moves[m].value});
-            if (--readers[moves[m].from] == 0) ready.push_back(into.at(moves[m].from));
-            moves[m].from = spare, ++readers[spare];
-            make_all_ready();
-        }
+        const auto spare = [&](const Move& m) { return add_buffer(Buffer::Place::Arena, 0, g_.values[m.value].aval); };
+        for (const Move& m : one_after_the_other(std::move(moves), spare)) add_copy(m);
     }
     void add_copy(const Move& m) {
         Thunk t;
