@@ -111,7 +111,12 @@ void concretization_error(const Node& n, const char* function, const Where& wher
         boolean ? "Attempted boolean conversion of traced array with shape " + long_aval(n.aval) + "."
                 : "Abstract tracer value encountered where concrete value is expected: traced array with shape " + long_aval(n.aval) +
                       (std::strcmp(function, "item") == 0 ? std::string("\nThis occurred in the item() method of jax.Array")
-                                                          : fmt::format("\nThe problem arose with the `{}` function.", function));
+                                                          : fmt::format("\nThe problem arose with the `{}` function.", function)) +
+                      (std::strcmp(function, "float") == 0 || std::strcmp(function, "int") == 0
+                           ? fmt::format(" If trying to convert the data type of a value, try using `x.astype({0})` or `jnp.array(x, {0})` "
+                                         "instead.",
+                                         function)
+                           : "");
     if (t) {
         text += fmt::format("\nThe error occurred while tracing the function {} for {}.", t->function(), t->what());
         text += where_from(*t, n);
@@ -258,6 +263,19 @@ Array::operator bool() const {
         detail::refuse_at(made, ErrorCode::TypeMismatch, "key array cannot be converted to boolean.",
                           "random::key_data gives the words of a key");
     return number(Where("", 0, "")) != 0;
+}
+double Array::number_of_operator(const char* function) const {
+    if (is_tracer()) {
+        const ArrayPtr known = detail::known_elements(*node_);
+        if (!known) detail::concretization_error(*node_, function, node_->where);
+        return detail::concrete(known).number_of_operator(function);
+    }
+    const Where& made = node_of(*this).where;  // as for the other operators
+    if (!is_deleted() && ndim() > 0)
+        detail::refuse_at(made, ErrorCode::TypeMismatch,
+                          fmt::format("Only scalar arrays can be converted to Python scalars; got arr.ndim={}", ndim()),
+                          "the array was made there: take one element first, x[{0}], or to_vector() for all");
+    return number(made);
 }
 double Array::number(Where where) const {
     if (is_tracer()) {

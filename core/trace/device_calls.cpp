@@ -63,6 +63,17 @@ std::optional<sharding::Partitioned> cut(const JaxprPtr& program) {
 
 }  // namespace
 
+void refuse_deleted_constants(const ::jaxscope::Jaxpr& program) {
+    for (const ::jaxscope::Jaxpr* body : all_jaxprs(program))
+        for (const ArrayPtr& c : body->consts)
+            if (!c->known()) {
+                Node gone;
+                gone.aval = c->aval;
+                gone.where = Where("", 0, "");
+                refuse_deleted(gone);
+            }
+}
+
 std::unique_ptr<ShardedExecutable> compiled_for_devices(sharding::Partitioned cut) {
     refuse_host_functions(*cut.body);
     return std::make_unique<ShardedExecutable>(std::move(cut), true);
@@ -87,6 +98,7 @@ void write_prints(ShardedExecutable& executable) {
 
 std::shared_ptr<Executable> compile_here(const JaxprPtr& program, const Aliases& aliases, const std::vector<bool>& kept,
                                          const ::jaxscope::JitOptions& options) {
+    refuse_deleted_constants(*program);
     if (auto of_device = cut(program)) return std::make_shared<OnDevices>(std::move(*of_device));
     ::jaxscope::JitOptions of_program = options;
     of_program.write_prints = true;
@@ -94,6 +106,7 @@ std::shared_ptr<Executable> compile_here(const JaxprPtr& program, const Aliases&
 }
 
 MemoryPlan plan_here(const JaxprPtr& program, const Aliases& aliases, const std::vector<bool>& kept) {
+    refuse_deleted_constants(*program);
     if (const auto of_device = cut(program)) return plan_of(*of_device, aliases, kept);
     return plan_only(program, aliases, kept);
 }

@@ -62,6 +62,7 @@ std::string tree_text(const PyTreeDef& tree, const std::vector<std::string>& lea
 }
 
 const std::vector<Array>& leaves_of(const Call& call) {
+    if (const Trace* t = Trace::current(); t && !t->eager()) return call.leaves;
     at_place(call.where, [&] {
         for (const Array& a : call.leaves)
             if (!a.is_tracer()) elements(*a.node());

@@ -208,14 +208,14 @@ Value Trace::lift(const Node& n) {
 }
 Value Trace::lifted(const Node& n) {
     if (n.trace == serial_) return n.value;
-    if (!n.is_tracer()) {
-        const ArrayPtr& array = elements(n);
-        if (n.value.is_literal()) return n.value;
-        constant_of_.try_emplace(array.get(), Array::of(&n));
-        return builder_.constant(array);
-    }
+    if (n.deleted() && eager()) refuse_deleted(n);
     if (n.value.is_literal()) return n.value;
-    if (!find(n.trace)) leaked(n);
+    if (n.array) {
+        constant_of_.try_emplace(n.array.get(), Array::of(&n));
+        return builder_.constant(n.array);
+    }
+    // As in JAX only what runs the program asks for the elements of a deleted array.
+    if (!n.deleted() && !find(n.trace)) leaked(n);
     const auto [at, fresh] = lifted_.try_emplace(&n, Value());
     if (fresh) {
         auto stand_in = std::make_shared<ArrayConst>();

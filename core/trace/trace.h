@@ -49,7 +49,8 @@ public:
     }
     /// The elements of a value of this trace, where they are known while it goes on; else null.
     ArrayPtr known(Value v) { return known_inputs_ ? known_.of(builder_, v, constant_of_) : nullptr; }
-    /// The array as a value of this trace. Throws for a leaked tracer, one of another thread, and a deleted array.
+    /// The array as a value of this trace. Throws for a leaked tracer, one of another thread, and for a
+    /// deleted array where operations are run as they come.
     Value lift(const Node& n);
     /// `begin`: the position of the first equation of the expression that it is the value of.
     Array wrap(Value v, const Where& where, std::uint32_t begin);
@@ -120,7 +121,7 @@ private:
     KnownValues known_;
     bool known_inputs_ = false;
     EvaluationOrder order_;
-    std::unordered_map<const Node*, Value> lifted_;             ///< tracers of outer traces
+    std::unordered_map<const Node*, Value> lifted_;             ///< tracers of outer traces, deleted arrays
     std::unordered_map<const ArrayConst*, Array> constant_of_;  ///< what the builder's constants are: arrays, or stand for (tracers)
 };
 

@@ -97,6 +97,11 @@ public:
     }
     double item(Where where = {}) const { return number(where); }
     explicit operator bool() const;  ///< of one element; throws for a tracer
+    /// Python's `float(x)` and `int(x)`, of an array without dimensions.
+    template <detail::Number T>
+    explicit operator T() const {
+        return static_cast<T>(number_of_operator(std::is_integral_v<T> ? "int" : "float"));
+    }
     /// All elements, row-major.
     std::vector<double> to_vector(Where where = {}) const;
     std::string str(Where where = {}) const;   ///< as NumPy prints it: `[1. 2.]`
@@ -231,6 +236,7 @@ private:
             return scalar(static_cast<std::int64_t>(value));
     }
     double number(Where where) const;
+    double number_of_operator(const char* function) const;
     const detail::Node* node_ = nullptr;
 };
 /// All are cut before the first is looked at, as JAX does.

@@ -213,8 +213,11 @@ auto cond(const Operand& predicate, const T& on_true, const F& on_false, const A
 /// Branches by number, the last one for what is beyond: `switch_(i, std::tuple(f, g, h), x...)`.
 template <class... F, class... A>
 auto switch_(const Operand& index, const std::tuple<F...>& branches, const A&... a) {
+    static_assert(sizeof...(F) > 0, "switch_: Empty branch sequence");
     detail::Branches calls;
-    return std::apply([&](const auto&... f) { return detail::with_calls(index, calls, std::tuple<const A&...>(a...), f...); }, branches);
+    if constexpr (sizeof...(F) > 0)
+        return std::apply([&](const auto&... f) { return detail::with_calls(index, calls, std::tuple<const A&...>(a...), f...); },
+                          branches);
 }
 /// As many branches of one type as the vector has: functions, or std::function.
 template <class F, class... A>

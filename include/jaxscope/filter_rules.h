@@ -350,16 +350,6 @@ auto filter_custom_jvp(F&& f) {
     return detail::FilterCustomJvpFunction<detail::Stored<F>>{static_cast<F&&>(f)};
 }
 
-/// `combine(is_leaf(pred), first, second...)`: where pred holds of a node of the first tree, that node is taken whole: the first one of
-/// the trees' nodes there that isn't None (an Array without a value, an empty optional).
-template <class P>
-struct IsLeaf {
-    P pred;
-};
-template <class P>
-IsLeaf<P> is_leaf(P pred) {
-    return {static_cast<P&&>(pred)};
-}
 namespace detail {
 template <class T>
 bool is_none(const T& t) {
@@ -410,6 +400,8 @@ void combine_into(const P& pred, T& out, const T& other) {
     }
 }
 }  // namespace detail
+/// `combine(is_leaf(pred), first, second...)`: where pred holds of a node of the first tree, that node is taken whole: the first one of
+/// the trees' nodes there that isn't None (an Array without a value, an empty optional).
 template <class P, class T, class... More>
 T combine(const IsLeaf<P>& leaf, const T& first, const More&... more) {
     T out(first);

@@ -465,11 +465,12 @@ template <detail::NumberRange R>
 Array asarray(const R& numbers, dtype type) {
     return array(numbers, type);
 }
-/// `array({{1., 2.}, {3., 4.}})`
+/// `array({{1., 2.}, {3., x}})`: numbers and arrays of one shape.
 class Nested {
 public:
     template <detail::Number T>
     Nested(T v) : value(static_cast<double>(v)), real(std::is_floating_point_v<T>), boolean(std::is_same_v<T, bool>) {}  // NOLINT
+    Nested(Array a);  // NOLINT(google-explicit-constructor)
     Nested(std::initializer_list<Nested> list);
     Nested(const Nested& other);
     Nested& operator=(const Nested& other);
@@ -478,6 +479,7 @@ public:
     bool real = false, boolean = false;
     std::vector<Nested> items;
     bool is_list = false;
+    Array array;  ///< None of a number and of a list
 };
 Array array(std::initializer_list<Nested> list, Where where = {});
 Array array(std::initializer_list<Nested> list, dtype type, Where where = {});

@@ -61,6 +61,12 @@ Array cholesky(const Operand& a, bool lower = false);
 using Factor = std::pair<Array, bool>;
 Factor cho_factor(const Operand& a, bool lower = false);
 Array cho_solve(const Factor& c_and_lower, const Operand& b);
+/// `assume_a`: "gen", "sym", "her", "pos" (by Cholesky's factor, of which `lower` says which half of `a` is read).
+struct SolveOptions {
+    const char* assume_a = "gen";
+    Flag lower = false;
+};
+Array solve(const Operand& a, const Operand& b, const SolveOptions& options = {});
 struct TriangularOptions {
     Flag transposed = false, lower = false, unit_diagonal = false;
 };

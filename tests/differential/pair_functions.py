@@ -55,6 +55,23 @@ def cvn_bwd(u, g):
 cvn.defvjp(cvn_fwd, cvn_bwd)
 
 
+@jax.custom_vjp
+def cvw(t):
+    return jnp.sin(t)
+
+
+def cvw_fwd(t):
+    y = jnp.sin(t)
+    return y, t
+
+
+def cvw_bwd(t, g):
+    return (t[:2],)
+
+
+cvw.defvjp(cvw_fwd, cvw_bwd)
+
+
 @partial(jax.custom_vjp, nondiff_argnums=(0,))
 def cvk(f, t):
     return f(t)

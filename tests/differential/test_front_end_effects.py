@@ -57,11 +57,27 @@ def of_two(a, b, method):
     return jax.pure_callback(lambda p, q: told(p) + np.asarray(q), a, a, b, vmap_method=method)
 
 
+def ruled(factor):
+    @jax.custom_jvp
+    def f(a):
+        return jnp.sin(a) * factor
+
+    @f.defjvp
+    def rule(primals, tangents):
+        return jnp.sin(primals[0]) * factor, tangents[0] * factor
+
+    return f
+
+
 @pytest.fixture(scope="module")
-def cases():
-    out = subprocess.run([DRIVER], capture_output=True, text=True, check=True, timeout=300).stdout
+def out():
+    return subprocess.run([DRIVER], capture_output=True, text=True, check=True, timeout=300).stdout
+
+
+@pytest.fixture(scope="module")
+def cases(out):
     found = {}
-    for part in out.split("== ")[1:]:
+    for part in re.split("^== ", out.partition("=d ")[0], flags=re.MULTILINE)[1:]:
         python, _, rest = part.partition("\n")
         found[python] = rest
     return found
@@ -105,3 +121,32 @@ def test_effects_are_traced_run_and_refused_as_in_jax(cases, capsys):
             wrong.append(f"{python}\n--- JAX writes\n{said}\n--- C++\n{lines}")
     assert len(cases) > 40
     assert not wrong, f"{len(wrong)} of {len(cases)}:\n" + "\n".join(wrong)
+
+
+def what_happens(f) -> str:
+    try:
+        f()
+        return "nothing"
+    except RuntimeError as e:
+        return str(e)
+
+
+def traces(f, *args) -> bool:
+    return what_happens(lambda: jax.make_jaxpr(f)(*args)) == "nothing"
+
+
+def test_deleted_arrays_are_refused_where_jax_does(out):
+    """B-02: traced as constants; refused where something is computed of them, or lowered."""
+    x, v, wrong, parts = jnp.ones((2, 3)), jnp.ones(3), [], out.split("=d ")[1:]
+    for part in parts:
+        python, _, found = part.partition("\n")
+        d, s = jnp.full(3, 2.0), jnp.array([1.0])[0]
+        d.delete(), s.delete()
+        f = eval("lambda x, v: " + python, {**globals(), "d": d, "s": s})  # noqa: S307
+        text = [f"{jax.make_jaxpr(f)(x, v)}\n--\n"] if traces(f, x, v) else []
+        ways = (lambda: jax.make_jaxpr(f)(x, v), lambda: f(x, v), lambda: jax.jit(f)(x, v), lambda: jax.jit(f).lower(x, v))
+        expected = "".join(text + [what_happens(way) + "\n" for way in ways])
+        if same_text(expected) != same_text(found).replace("<unnamedfunction>", "<lambda>"):
+            wrong.append(f"{python}\n--- JAX\n{expected}\n--- C++\n{found}")
+    assert len(parts) > 20
+    assert not wrong, f"{len(wrong)} of {len(parts)}:\n" + "\n".join(wrong)

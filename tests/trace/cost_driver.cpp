@@ -120,7 +120,7 @@ std::pair<LmState, Array> lm_step(LmState s, Array tokens) {
 }
 /// Tracing the train step of a transformer of twelve blocks: forward, autodiff, Adam.
 void tracing() {
-    const auto matrix = [](int n, int m) { return jnp::full({n, m}, 0.02); };
+    const auto matrix = [](int n, int m) { return jnp::full({n, m}, 0.02, jnp::float32); };
     const Array one = jnp::ones(kWide);
     const Block block{matrix(kWide, kWide),
                       matrix(kWide, kWide),
@@ -132,7 +132,7 @@ void tracing() {
                       one};
     const Lm p{matrix(kVocabulary, kWide), one, std::vector<Block>(kLayers, block)};
     const auto zeros = [&] { return jax::tree_map([](Array a) { return jnp::zeros_like(a); }, p); };
-    const LmState state{p, zeros(), zeros(), Array(0)};
+    const LmState state{p, zeros(), zeros(), jnp::array(0)};
     const Array tokens = jnp::zeros({kBatch, kTokens}, jnp::int32);
     std::size_t equations = 0;
     double best = 1e9;

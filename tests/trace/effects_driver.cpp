@@ -4,6 +4,7 @@
 #include <jaxscope/jax.h>
 
 #include <cstdio>
+#include <functional>
 
 namespace jax = jaxscope::jax;
 namespace jnp = jax::numpy;
@@ -26,6 +27,31 @@ void pair(const char* python, const F& f) {
         std::printf("!! %s\n", jaxscope::error_info(e).value_or(jaxscope::ErrorInfo{{}, e.what(), {}, 0, {}}).message.c_str());
     }
 }
+
+std::string error_of(const std::function<void()>& f) {
+    try {
+        f();
+        return "nothing";
+    } catch (const jaxscope::Error& e) {
+        return e.fact();
+    }
+}
+/// A function that closes over an array that was deleted: its jaxpr, and what happens when it is called, jitted and lowered.
+template <class F>
+void deleted(const char* python, const F& f) {
+    const Array x = jnp::ones({2, 3}), v = jnp::ones(3);
+    Array d = jnp::full(3, 2.0), s = jnp::array({1.0})[0];
+    for (Array* gone : {&d, &s}) gone->delete_buffer();
+    const auto g = [&](const Array& a, const Array& b) { return f(a, b, d, s); };
+    std::printf("=d %s\n", python);
+    std::printf("%s\n", error_of([&] { std::printf("%s\n--\n", jax::make_jaxpr(g)(x, v).str().c_str()); }).c_str());
+    std::printf("%s\n", error_of([&] { g(x, v); }).c_str());
+    std::printf("%s\n", error_of([&] { jax::jit(g)(x, v); }).c_str());
+    std::printf("%s\n", error_of([&] { jax::jit(g).lower(x, v); }).c_str());
+}
+#define DELETED(python, ...)                                                                                              \
+    deleted(python, []([[maybe_unused]] const Array& x, [[maybe_unused]] const Array& v, [[maybe_unused]] const Array& d, \
+                       [[maybe_unused]] const Array& s) { return __VA_ARGS__; })
 
 #define PAIR(python, ...) \
     pair(python,          \
@@ -60,6 +86,48 @@ Array io(const Array& a) { return jax::io_callback(told, a)(a); }
 Array io_in_order(const Array& a) { return jax::io_callback(told, a, {.ordered = true})(a); }
 Array of_two(const Array& a, const Array& b, const char* method) {
     return jax::pure_callback([](const Array& p, const Array& q) { return told(p) + q; }, a, {.vmap_method = method})(a, b);
+}
+
+auto ruled(const Array& factor) {
+    return jax::custom_jvp([=](const Array& a) { return jnp::sin(a) * factor; }, {.name = "f"})
+        .defjvp(
+            [=](const Array& a, const Array& t) {
+                return std::pair{jnp::sin(a) * factor, t * factor};
+            },
+            {.name = "rule"});
+}
+void of_deleted_arrays() {
+    DELETED("v + d", v + d);
+    DELETED("v + s", v + s);
+    DELETED("v + jnp.sin(d)", v + jnp::sin(d));
+    DELETED("d", d);
+    DELETED("jnp.stack([d, v])", jnp::stack({d, v}));
+    DELETED("jnp.where(v > 0, d, v)", jnp::where(v > 0, d, v));
+    DELETED("v if s else d", static_cast<bool>(s) ? v : d);
+    DELETED("v * float(s)", v * static_cast<float>(s));
+    DELETED("jax.grad(lambda a: (a * d).sum())(v)", jax::grad([&](const Array& a) { return (a * d).sum(); })(v));
+    DELETED("jax.grad(lambda a: (a * a).sum())(d)", jax::grad([&](const Array& a) { return (a * a).sum(); })(d));
+    DELETED("jax.vmap(lambda a: a * d)(x)", jax::vmap([&](const Array& a) { return a * d; })(x));
+    DELETED("jax.jvp(lambda a: a * 2, (v,), (d,))", jax::jvp([&](const Array& a) { return a * 2; }, std::tuple(v), std::tuple(d)));
+    DELETED("jax.vjp(lambda a: jnp.sin(a) * d, v)[0]", jax::vjp([&](const Array& a) { return jnp::sin(a) * d; }, v).first);
+    DELETED("lax.scan(lambda c, a: (c + d, a), v, v)",
+            lax::scan([&](const Array& c, const Array& a) { return std::pair(c + d, a); }, v, v));
+    DELETED("lax.scan(lambda c, a: (c * a, a), d, v)",
+            lax::scan([&](const Array& c, const Array& a) { return std::pair(c * a, a); }, d, v));
+    DELETED("lax.cond(v[0] > 0, lambda a: a + d, jnp.cos, v)",
+            lax::cond(
+                v[0] > 0, [&](const Array& a) { return a + d; }, [](const Array& a) { return jnp::cos(a); }, v));
+    DELETED("lax.cond(v[0] > 0, jnp.sin, jnp.cos, d)",
+            lax::cond(
+                v[0] > 0, [](const Array& a) { return jnp::sin(a); }, [](const Array& a) { return jnp::cos(a); }, d));
+    DELETED("jax.checkpoint(lambda a: a + d)(v)", jax::checkpoint([&](const Array& a) { return a + d; })(v));
+    DELETED("jax.jit(lambda a: a + d)(v)", jax::jit([&](const Array& a) { return a + d; })(v));
+    DELETED("jax.jit(lambda a: a + 1)(d)", jax::jit([](const Array& a) { return a + 1; })(d));
+    DELETED("jax.grad(jax.jit(lambda a: (a * d).sum()))(v)", jax::grad(jax::jit([&](const Array& a) { return (a * d).sum(); }))(v));
+    DELETED("jax.grad(jax.checkpoint(lambda a: (a * d).sum()))(v)",
+            jax::grad(jax::checkpoint([&](const Array& a) { return (a * d).sum(); }))(v));
+    DELETED("ruled(d)(v)", ruled(d)(v));
+    DELETED("jax.grad(lambda a: ruled(d)(a).sum())(v)", jax::grad([&](const Array& a) { return ruled(d)(a).sum(); })(v));
 }
 
 }  // namespace
@@ -128,4 +196,5 @@ int main() {
     PAIR("(jax.debug.print('{} {0}', v, v), v)[1]", (jax::debug::print("{} {0}", v, v), v));
     PAIR("(jax.debug.print('a', b=1.), v)[1]", (jax::debug::print("a", kw("b", 1.)), v));
     PAIR("jax.pure_callback(told, v, v, vmap_method='rolled')", jax::pure_callback(told, v, {.vmap_method = "rolled"})(v));
+    of_deleted_arrays();
 }

@@ -25,6 +25,19 @@ Array same(const Array& x) { return x; }
 
 }  // namespace
 
+TEST(Errors, NumbersOfArraysAreAskedForAsInPython) {
+    EXPECT_EQ(static_cast<double>(jnp::array(2.5)), 2.5);
+    EXPECT_EQ(static_cast<int>(jnp::asarray(-2.7)), -2);
+    EXPECT_EQ(error_of([] { (void)static_cast<float>(jnp::ones(3)); }),
+              "Only scalar arrays can be converted to Python scalars; got arr.ndim=1");
+    const std::string traced = error_of([] { jax::jit([](Array a) { return a * static_cast<int>(a); })(jnp::ones({})); });
+    EXPECT_NE(traced.find(
+                  "The problem arose with the `int` function. If trying to convert the data type of a value, try using `x.astype(int)` or "
+                  "`jnp.array(x, int)` instead."),
+              std::string::npos)
+        << traced;
+}
+
 TEST(AutodiffErrors, ByWhatIsNoArray) {
     const auto scaled = [](double x, Array y) { return y * x; };
     const std::string refused = "Argument 2.0 of type <class 'float'> is not a valid JAX type.";

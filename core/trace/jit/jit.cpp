@@ -208,7 +208,15 @@ void tell_warning(JitEntry& e) {
     std::fprintf(stderr, "UserWarning: %s\n", e.donation.warning->c_str());
 }
 
+/// What it closes over is looked at when it is lowered.
+void refuse_deleted_captures(const Traced& t) {
+    for (const Array& c : t.consts)
+        if (c.node()->deleted()) refuse_deleted(*c.node());
+    refuse_deleted_constants(*t.jaxpr);
+}
+
 void compile_entry(JitEntry& e) {
+    refuse_deleted_captures(e.traced);
     ::jaxscope::JitOptions options;
     options.remat_lowering = e.remat_lowering;
     e.executable =
@@ -435,6 +443,7 @@ void lower(JitState& s, Call& call, bool told) {
     initialise();
     const std::shared_ptr<JitEntry> e = find_entry(s, call);
     if (told && !Trace::current()) {
+        refuse_deleted_captures(e->traced);
         const std::lock_guard lock(e->running);
         tell_warning(*e);
     }

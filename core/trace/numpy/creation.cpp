@@ -213,10 +213,7 @@ void gather_nested(const Nested& n, std::size_t depth, Dims& shape, std::vector<
         throw Error(ErrorCode::BadInput, "setting an array element with a sequence. The requested array has an inhomogeneous shape");
     for (const Nested& i : n.items) gather_nested(i, depth + 1, shape, out, real, boolean);
 }
-Array from_nested(std::initializer_list<Nested> list, const dtype* type) {
-    Nested root(0);
-    root.items = std::vector<Nested>(list);
-    root.is_list = true;
+Array of_numbers(const Nested& root, const dtype* type) {
     Dims shape;
     std::vector<double> values;
     bool real = false, boolean = true;
@@ -232,16 +229,43 @@ Array from_nested(std::initializer_list<Nested> list, const dtype* type) {
                       Element{static_cast<std::int64_t>(values[i]), {values[i], 0}});
     return detail::concrete(std::move(a));
 }
+bool holds_arrays(const Nested& n) { return n.array.has_value() || std::any_of(n.items.begin(), n.items.end(), holds_arrays); }
+/// The types of all that it is made of; numbers count as Python's do.
+void types_in(const Nested& n, Avals& out) {
+    for (const Nested& i : n.items) types_in(i, out);
+    if (n.array.has_value())
+        out.push_back(n.array.node()->aval);
+    else if (!n.is_list)
+        out.push_back(AvalRef(n.boolean ? D::Bool : n.real ? D::F32 : D::S32, {}, !n.boolean));
+}
+/// Row by row, as JAX puts lists together that hold arrays.
+Array stacked(const Nested& n, dtype type, const Where& where) {
+    const auto operand = [&](const auto& v) { return Operand(v, where.file, where.line, where.function); };
+    if (n.array.has_value()) return asarray(operand(n.array), type);
+    if (!n.is_list) return asarray(n.real ? operand(n.value) : operand(static_cast<std::int64_t>(n.value)), type);
+    if (!holds_arrays(n)) return of_numbers(n, &type);
+    Arrays rows;
+    for (const Nested& i : n.items) rows.push_back(lax::expand_dims(operand(stacked(i, type, where)), 0));
+    return lax::concatenate(rows, 0, where);
+}
+Array from_nested(std::initializer_list<Nested> list, const dtype* type, const Where& where) {
+    const Nested root(list);
+    if (!holds_arrays(root)) return of_numbers(root, type);
+    Avals types;
+    types_in(root, types);
+    return stacked(root, type ? *type : static_cast<dtype>(detail::promoted_type(types).type), where);
+}
 }  // namespace
+Nested::Nested(Array a) : array(std::move(a)) {}
 Nested::Nested(std::initializer_list<Nested> list) : items(list), is_list(true) {}
 Nested::Nested(const Nested& other) = default;
 Nested& Nested::operator=(const Nested& other) = default;
 Nested::~Nested() = default;
 Array array(std::initializer_list<Nested> list, Where where) {
-    return detail::at_place(where, [&] { return from_nested(list, nullptr); });
+    return detail::at_place(where, [&] { return from_nested(list, nullptr, where); });
 }
 Array array(std::initializer_list<Nested> list, dtype type, Where where) {
-    return detail::at_place(where, [&] { return from_nested(list, &type); });
+    return detail::at_place(where, [&] { return from_nested(list, &type, where); });
 }
 
 }  // namespace numpy

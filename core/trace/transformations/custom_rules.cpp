@@ -62,14 +62,14 @@ public:
         const JaxprPtr open = traced.open();
         const Avals types = open->in_avals();
         for (const Array& c : traced.consts) {
-            if (!c.is_tracer()) continue;
+            if (!by_operand(c)) continue;
             rule.closed_over.push_back(operand(c));
             in.push_back(b.add_input(c.node()->aval));
         }
         std::size_t next = 0;
         Values arguments;
         for (std::size_t i = traced.consts.size(); i < types.size(); ++i) arguments.push_back(b.add_input(types[i]));
-        for (const Array& c : traced.consts) x.push_back(c.is_tracer() ? in[next++] : b.constant(elements(*c.node())));
+        for (const Array& c : traced.consts) x.push_back(by_operand(c) ? in[next++] : b.constant(elements(*c.node())));
         x.insert(x.end(), arguments.begin(), arguments.end());
         rule.jaxpr = traced.consts.empty() ? open : b.finish(inline_jaxpr(b, *open, {}, x), open->name);
     }
@@ -84,6 +84,7 @@ public:
     }
 
 private:
+    static bool by_operand(const Array& a) { return a.is_tracer() || a.node()->deleted(); }
     int operand(const Array& a) {
         for (std::size_t i = 0; i < num_consts(); ++i)
             if (operands[i].node() == a.node()) return static_cast<int>(i);
@@ -335,8 +336,8 @@ ForwardTypes trace_forward(CustomCall& call, CustomRule& entry, const Call& f, C
     return {all, n};
 }
 
-void trace_rules(CustomCall& call, CustomRules& table, Call& f, Call& fwd, Backward& bwd, const RuleNames& names, const PyTreeDef& tree) {
-    const ForwardTypes types = trace_forward(call, table.rules[0], f, fwd, names);
+void trace_backward(CustomCall& call, CustomRule& rule, const ForwardTypes& types, const Call& f, Backward& bwd, const RuleNames& names,
+                    const PyTreeDef& tree) {
     const TracedCall backward = trace_call(bwd.make(), types.backward({}), "custom_vjp bwd", names.bwd);
     check_backward(bwd, backward, f, tree);
     // Cotangents of integers are zero, whatever the rule gives.
@@ -348,8 +349,8 @@ void trace_rules(CustomCall& call, CustomRules& table, Call& f, Call& fwd, Backw
     }
     Traced traced = backward.traced;
     traced.jaxpr = prune_outputs(traced.jaxpr, keep);
-    call.complete(table.rules[1], traced);
-    table.rules[1].out_zeros = bwd.zeros;
+    call.complete(rule, traced);
+    rule.out_zeros = bwd.zeros;
 }
 
 }  // namespace
@@ -390,11 +391,12 @@ std::vector<Array> custom_vjp(Call& f, Call& fwd, Backward& bwd, const RuleNames
         table->rules[1].kind = "custom_vjp_bwd";
         table->rules[1].function = Sym(names.bwd);
         const Tracing tracing({f.type, fwd.type, names.identity, tree, avals, table});
-        try {
-            trace_rules(call, *table, f, fwd, bwd, names, tree);
-        } catch (...) {
-            for (CustomRule& r : table->rules) r.error = std::current_exception();
-        }
+        std::optional<ForwardTypes> types;
+        keeping_error(table->rules[0], [&] { types = trace_forward(call, table->rules[0], f, fwd, names); });
+        if (types)
+            keeping_error(table->rules[1], [&] { trace_backward(call, table->rules[1], *types, f, bwd, names, tree); });
+        else
+            table->rules[1].error = table->rules[0].error;
         p.fwd_jaxpr_thunk = rule_attr(table, 0, names.rule);
         p.bwd = rule_attr(table, 1, names.bwd);
     }

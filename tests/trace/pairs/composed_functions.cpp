@@ -172,6 +172,13 @@ void scipy() {
     PAIR("jsp.stats.norm.logpdf(x, y, 2.)", jsp::stats::norm::logpdf(x, y, 2.));
     PAIR("jsp.stats.norm.pdf(n, 0., v)", jsp::stats::norm::pdf(n, 0., v));
     PAIR("jsp.stats.norm.cdf(x)", jsp::stats::norm::cdf(x));
+    PAIR("jsp.linalg.solve(x @ x.T + jnp.eye(3), x, assume_a='pos')",
+         jsp::linalg::solve(jnp::matmul(x, x.T()) + jnp::eye(3), x, {.assume_a = "pos"}));
+    PAIR("jsp.linalg.solve(x @ x.T + jnp.eye(3), i, assume_a='pos', lower=True)",
+         jsp::linalg::solve(jnp::matmul(x, x.T()) + jnp::eye(3), i, {.assume_a = "pos", .lower = true}));
+    PAIR("jsp.linalg.solve(x @ x.T + jnp.eye(3), i)", jsp::linalg::solve(jnp::matmul(x, x.T()) + jnp::eye(3), i));
+    PAIR("jax.grad(lambda t: jsp.linalg.solve(t @ t.T + jnp.eye(3), i, assume_a='pos').sum())(x)",
+         jax::grad([&](Array t) { return jsp::linalg::solve(jnp::matmul(t, t.T()) + jnp::eye(3), i, {.assume_a = "pos"}).sum(); })(x));
     PAIR("jsp.linalg.cho_solve(jsp.linalg.cho_factor(x @ x.T + jnp.eye(3), lower=True), x)",
          jsp::linalg::cho_solve(jsp::linalg::cho_factor(jnp::matmul(x, x.T()) + jnp::eye(3), true), x));
     PAIR("(lambda f: jsp.linalg.cho_solve(f, v[:3]))(jsp.linalg.cho_factor(x @ x.T + jnp.eye(3)))", [&](jsp::linalg::Factor f) {

@@ -311,6 +311,10 @@ void composed() {
     }());
     REFUSED("nn.dot_product_attention(x, x, y.T)", nn::dot_product_attention(x, x, y.T()));
     REFUSED("nn.initializers.he_normal()(k, (3,))", nn::initializers::he_normal()(k, 3));
+    REFUSED("jsp.linalg.solve(w @ w.T, w, assume_a='positive')",
+            jax::scipy::linalg::solve(jnp::matmul(w, w.T()), w, {.assume_a = "positive"}));
+    REFUSED("jnp.array([v, [1., 2.]])", jnp::array({v, {1., 2.}}));
+    REFUSED("jnp.array([[v[0]], [v[0], 1.]])", jnp::array({{v[0]}, {v[0], 1.}}));
     REFUSED("jsp.linalg.cholesky(x)", jax::scipy::linalg::cholesky(x));
 }
 

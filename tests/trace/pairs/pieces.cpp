@@ -11,6 +11,15 @@ using Two = std::pair<Array, Array>;
 using Three = std::vector<Array>;
 
 void by_pieces() {
+    PAIR("jnp.array([[1., v[0]], [0., 1.]])", jnp::array({{1., v[0]}, {0., 1.}}));
+    PAIR("jnp.array([v[0], 1])", jnp::array({v[0], 1}));
+    PAIR("jnp.array([v])", jnp::array({v}));
+    PAIR("jnp.array([[v, v], [v, 2. * v]])", jnp::array({{v, v}, {v, 2. * v}}));
+    PAIR("jnp.array([[n[0], 2.], [True, n[1]]])", jnp::array({{n[0], 2.}, {true, n[1]}}));
+    PAIR("jnp.array([[v[0], 1.], [0, v[2]]], dtype=int)", jnp::array({{v[0], 1.}, {0, v[2]}}, jnp::int32));
+    PAIR("jax.grad(lambda t: jnp.linalg.det(jnp.array([[t, 1.], [t * t, 2.]])))(v[0])", jax::grad([](Array t) {
+             return jnp::linalg::det(jnp::array({{t, 1.}, {t * t, 2.}}));
+         })(v[0]));
     PAIR("jnp.piecewise(x, [x < 0, x >= 1], [-1, lambda e: e * 2, 0.5])",
          jnp::piecewise(x, {x < 0, x >= 1}, {-1, [](Array e) { return e * 2; }, 0.5}));
     PAIR("jnp.piecewise(v, [v < 1], [jnp.sin])", jnp::piecewise(v, {v < 1}, {[](Array e) { return jnp::sin(e); }}));

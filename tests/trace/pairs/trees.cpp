@@ -116,6 +116,24 @@ void filters() {
         const auto [a, b] = jax::partition(mlp().layers, [](const Array& v) { return v.ndim() > 1; });
         return jax::combine(a, b);
     }());
+    const auto whole = jax::is_leaf([](const Linear& l) { return l.bias.has_value(); });
+    const auto no_array = []<class N>(const N&) { return !std::is_same_v<N, Array>; };
+    told("eqx.filter([lin(), bare()], lambda n: not eqx.is_array(n), is_leaf=lambda n: isinstance(n, Linear) and n.bias is not None)", [&] {
+        return jax::filter(Linears{lin(), bare()}, no_array, whole);
+    });
+    told(
+        "eqx.filter((lin(), bare()), (lambda n: not eqx.is_array(n), eqx.is_array), is_leaf=lambda n: isinstance(n, Linear) and n.bias is "
+        "not None)",
+        [&] { return jax::filter(std::tuple(lin(), bare()), std::tuple(no_array, jax::is_array), whole); });
+    told(
+        "eqx.partition([lin(), bare()], lambda n: not eqx.is_array(n), is_leaf=lambda n: isinstance(n, Linear) and n.bias is not "
+        "None)[0]",
+        [&] {
+            return jax::partition(Linears{lin(), bare()}, no_array, whole).first;
+        });
+    told("eqx.filter([lin(), bare()], eqx.is_array, inverse=True, is_leaf=lambda n: isinstance(n, Linear) and n.bias is not None)", [&] {
+        return jax::filter(Linears{lin(), bare()}, jax::is_array, whole, {.inverse = true});
+    });
     TEXT("eqx.combine(bare(), lin())", jax::combine(bare(), lin()));
     TEXT("eqx.combine(lin(), bare())", jax::combine(lin(), bare()));
     TEXT("eqx.combine(Linear(None, None), bare(), lin())", jax::combine(Linear{}, bare(), lin()));

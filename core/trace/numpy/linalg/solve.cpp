@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// solve, inv, matrix_power.
+// solve, inv, matrix_power; jax.scipy.linalg.solve.
 #include <jaxscope/linalg.h>
 
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <cstring>
+
 #include <jaxscope/jit.h>
 #include <jaxscope/lax.h>
+#include <jaxscope/scipy.h>
+#include <jaxscope/vectorize.h>
 #include <jaxscope/vmap.h>
 
 #include "base/error.h"
@@ -16,6 +21,7 @@
 #include "lax/params/sort.h"
 #include "lax/primitives.h"
 #include "trace/functions.h"
+#include "trace/numpy/composed/composed.h"
 #include "trace/numpy/linalg/matrices.h"
 #include "trace/promote.h"
 #include "trace/refusals.h"
@@ -67,12 +73,17 @@ Array by_factors(const Array& lu, const Array& order, const Array& b, bool trans
     }
     return jax::lax::squeeze(x, 1);
 }
-JaxprPtr factors_jaxpr(const std::vector<Array>& like, bool transposed) {
+/// What a solver makes of values like these, without its closure.
+template <class F>
+JaxprPtr jaxpr_of(const F& f, const std::vector<Array>& like) {
     detail::Trace t("custom_linear_solve", detail::kUnnamed);
     std::vector<Array> in;
     for (const Array& a : like) in.push_back(t.input(a.node()->aval));
+    return t.finish({f(in)}).jaxpr;
+}
+JaxprPtr factors_jaxpr(const std::vector<Array>& like, bool transposed) {
     const auto f = [transposed](const Array& lu, const Array& order, const Array& b) { return by_factors(lu, order, b, transposed); };
-    return t.finish({jax::jit(f, {.name = "_lu_solve"})(in[0], in[1], in[2])}).jaxpr;
+    return jaxpr_of([&](const std::vector<Array>& in) { return jax::jit(f, {.name = "_lu_solve"})(in[0], in[1], in[2]); }, like);
 }
 Array solve_vector(const Array& a, const Array& lu, const Array& order, const Array& b) {
     const AvalRef matrix = a.node()->aval, vector = b.node()->aval;
@@ -160,4 +171,46 @@ Array matrix_power(const Operand& a, std::int64_t n) {
 
 }  // namespace linalg
 
+namespace {
+/// By Cholesky's factor: the matrix is its own transpose.
+Array solve_by_factor(const Array& a, const scipy::linalg::Factor& factor, const Array& b) {
+    if (b.ndim() == 2)
+        return jax::vmap([&](const Array& column) { return solve_by_factor(a, factor, column); }, {.in_axes = 1, .out_axes = 1})(b);
+    const JaxprPtr product = highest_product(a.node()->aval, b.node()->aval, false);
+    const auto by_factor = [&](const std::vector<Array>& in) { return scipy::linalg::cho_solve({in[0], factor.second}, in[1]); };
+    const auto solver = [&] { return jaxpr_of(by_factor, {factor.first, b}); };  // JAX traces it for each of the two
+    const Operand in[] = {a, factor.first, b};
+    return apply(in, Where("", 0, ""),
+                 [&](Builder& out, const Values& v) {
+                     return ::jaxscope::linear_solve(out, {product, product, solver(), solver()},
+                                                     {Values{v[0]}, Values{v[0]}, Values{v[1]}, Values{v[1]}}, {v[2]});
+                 })
+        .front();
+}
+Array solved_as_assumed(const Array& a, const Array& b, const scipy::linalg::SolveOptions& o) {
+    const bool positive = std::strcmp(o.assume_a, "pos") == 0;
+    return detail::composed_one("_solve", fmt::format("{} {}", o.assume_a, static_cast<bool>(o.lower)), {a, b}, [&](const Arrays& given) {
+        if (!positive) return linalg::solve(given[0], given[1]);
+        const Arrays v = detail::arrays_of_one_type(given, true);
+        return solve_by_factor(v[0], scipy::linalg::cho_factor(jax::lax::stop_gradient(v[0]), o.lower), v[1]);
+    });
+}
+}  // namespace
+
 }  // namespace jaxscope::jax::numpy
+
+namespace jaxscope::jax::scipy::linalg {
+
+Array solve(const Operand& a, const Operand& b, const SolveOptions& o) {
+    const char* const known[] = {"gen", "sym", "her", "pos"};
+    if (std::none_of(std::begin(known), std::end(known), [&](const char* k) { return std::strcmp(k, o.assume_a) == 0; }))
+        detail::refuse_at(a.where, ErrorCode::BadUsage,
+                          fmt::format("Expected assume_a to be one of ['gen', 'sym', 'her', 'pos']; got '{}'", o.assume_a),
+                          "leave it out where nothing is known of the matrix");
+    const detail::InUsersLine line(a.where);
+    const Array matrix = numpy::asarray(a), right = numpy::asarray(b);
+    const auto one = [&](const Array& m, const Array& r) { return numpy::solved_as_assumed(m, r, o); };
+    return numpy::vectorize(one, right.ndim() == 1 ? "(m,m),(m)->(m)" : "(m,m),(m,n)->(m,n)")(matrix, right);
+}
+
+}  // namespace jaxscope::jax::scipy::linalg
