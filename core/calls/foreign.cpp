@@ -220,7 +220,10 @@ BatchResult foreign_batch(Builder& b, const Op& op, const Values& x, const std::
 
 JaxprPtr foreign_expand(const Op& op) {
     const Applied applied = rules_of(op.params);
-    if (!applied) refuse_unknown(op, "expected a primitive that jaxscope can run, found '" + op.prim->name + "', which it doesn't know");
+    const bool calls_python = op.params->find("callback") != nullptr;
+    if (!applied)
+        refuse_unknown(op, "expected a primitive that jaxscope can run, found '" + op.prim->name + "', which " +
+                               (calls_python ? "calls Python (a check that fails does, as equinox's error_if)" : "it doesn't know"));
     const CustomRule& r = applied.evaluation();
     if (!r.jaxpr)
         refuse_unknown(op, "expected a primitive that jaxscope can run, found '" + op.prim->name + "': " + printable(r.why.str()));

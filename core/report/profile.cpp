@@ -91,10 +91,10 @@ void profile_section(Page& page, const ProfileReport& p) {
         t.add(
             {Table::Cell(seconds_text(r.seconds), r.seconds),
              {fmt::format("{:.1f} %", 100 * r.share), r.share},
-             {count_text(static_cast<std::int64_t>(r.calls + 0.5)), r.calls},
+             {count_text(std::llround(r.calls)), r.calls},
              r.what,
              {flops_text(r.flops), r.flops},
-             {bytes_text(static_cast<std::int64_t>(r.bytes)), r.bytes},
+             {bytes_text(std::llround(r.bytes)), r.bytes},
              r.share_of_roofline ? Table::Cell(fmt::format("{:.0f} %", 100 * *r.share_of_roofline), *r.share_of_roofline) : Table::Cell(""),
              place_of(r)});
     page.table(t, 20);

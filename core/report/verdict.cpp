@@ -169,6 +169,17 @@ std::string why_not(const std::vector<PolicyRow>& rows, const std::string& of, c
         bytes_text(kept), bytes_text(std::min(around ? *around->residual_bytes : kept, block ? *block->residual_bytes : kept)));
 }
 
+/// Where no checkpoint could be planned: why not; else "".
+std::string why_none_was_tried(const std::vector<PolicyRow>& rows) {
+    std::string problem;
+    for (const PolicyRow& r : rows) {
+        if (r.as_it_is) continue;
+        if (r.planned_peak) return "";
+        if (problem.empty()) problem = r.problem.substr(0, r.problem.find('\n'));
+    }
+    return problem;
+}
+
 std::string change_sentence(const Inspection& inspection, const MemoryReport& memory, const std::vector<PolicyRow>& rows) {
     if (rows.empty() || !rows.front().as_it_is || !rows.front().planned_peak || rows.front().of.kind == StepName::Kind::None) return "";
     const std::int64_t now = *rows.front().planned_peak;
@@ -179,6 +190,8 @@ std::string change_sentence(const Inspection& inspection, const MemoryReport& me
         text = fmt::format("Cheapest change that was tried: {}: {} instead of {} ({} % less) for {} % more work.", looked.best->what,
                            bytes_text(looked.best->peak), bytes_text(now), percent(share(now - looked.best->peak, now)),
                            percent(looked.best->more_work));
+    else if (const std::string problem = why_none_was_tried(looked.rows); !problem.empty())
+        text = fmt::format("What a checkpoint{} would do to the peak isn't known: {}.", looked.rows_of, problem);
     else
         text = fmt::format("No checkpoint that was tried lowers the peak of {} by {} % or more.{}", words(rows.front().of),
                            percent(kWorthwhile), why_not(looked.rows, looked.rows_of, memory));

@@ -95,9 +95,9 @@ void Call::arrange() {
     order = counted(keywords.size());
     // By position, then by name, as JAX sorts a dict.
     std::vector<std::size_t> wanted = order;
-    const auto name = [&](std::size_t i) { return std::string_view(keywords[i] ? keywords[i] : ""); };
+    const auto word = [&](std::size_t i) { return std::string_view(keywords[i] ? keywords[i] : ""); };
     std::stable_sort(wanted.begin(), wanted.end(), [&](std::size_t a, std::size_t b) {
-        return bool(keywords[a]) != bool(keywords[b]) ? !keywords[a] : name(a) < name(b);
+        return bool(keywords[a]) != bool(keywords[b]) ? !keywords[a] : word(a) < word(b);
     });
     arrange(std::move(wanted));
 }

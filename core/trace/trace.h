@@ -86,6 +86,7 @@ public:
     static Trace* waiting_for(const Node& n);
     /// The innermost of all these values.
     static Trace* waiting_for(const std::vector<Array>& values);
+    static Trace* waiting_for(std::span<const Operand> operands);
     static bool any_waits();
     /// While it lives, a waiting trace is the current one. Null: nothing changes.
     class Resumed {
@@ -125,9 +126,13 @@ private:
     std::unordered_map<const ArrayConst*, Array> constant_of_;  ///< what the builder's constants are: arrays, or stand for (tracers)
 };
 
+/// The thread's scopes, in which operations are traced.
+const NameStack& current_scopes();
+
 /// What an operation writes: its operands as values, its results.
 using Emit = std::function<Values(Builder&, const Values&)>;
-/// Applies an operation: recorded where a function is traced, run at once elsewhere. Numbers come as weakly typed literals.
+/// Applies an operation (these and the next ones: apply.cpp): recorded where a function is traced, run at once elsewhere. Numbers come as
+/// weakly typed literals.
 std::vector<Array> apply(std::span<const Operand> in, const Where& where, const Emit& emit);
 Array apply1(std::initializer_list<Operand> in, const std::function<Value(Builder&, const Values&)>& emit);
 Array apply1(std::initializer_list<Operand> in, const Where& where, const std::function<Value(Builder&, const Values&)>& emit);

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Policies as people write them, and as JAX prints them.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <cctype>
 #include <charconv>
@@ -153,7 +156,7 @@ private:
         if (depth > 20) fail("at most 20 policies inside each other");
         std::string name = word().str();  // jax.checkpoint_policies.NAME, or under the name that somebody gave that
         if (const std::size_t dot = name.rfind('.'); dot != std::string::npos && dot > 0) name.erase(0, dot + 1);
-        if (const PolicyPtr p = printed_by_jax(name)) return p;
+        if (PolicyPtr p = printed_by_jax(name)) return p;
         const PolicySignature* k = policy_signature(name);
         if (!k) unknown(name);
         return make_policy(name, take('(') ? arguments(*k, depth) : Attrs());
@@ -186,11 +189,13 @@ private:
         return out;
     }
     [[noreturn]] static void unknown(Sym name) {
-        const PolicyInfo* nearest = &known_policies().front();
+        std::vector<std::string_view> names;
+        for (const PolicyInfo& k : known_policies()) names.emplace_back(k.name);
+        Error error(ErrorCode::BadUsage, "expected a policy of jax.checkpoint_policies, found '" + printable(name.str(), 60) + "'");
+        const std::string_view near = nearest_name(name.str(), names);
         for (const PolicyInfo& k : known_policies())
-            if (edit_distance(name.str(), k.name) < edit_distance(name.str(), nearest->name)) nearest = &k;
-        throw Error(ErrorCode::BadUsage, "expected a policy of jax.checkpoint_policies, found '" + printable(name.str(), 60) + "'")
-            .advise(std::string("did you mean ") + nearest->usage + "?");
+            if (near == k.name) throw error.advise(std::string("did you mean ") + k.usage + "?");
+        throw error.advise(fmt::format("one of {}", fmt::join(names, ", ")));
     }
     std::string_view text_;
     std::size_t at_ = 0;

@@ -168,7 +168,8 @@ bool divides_by_count(const Jaxpr& j, const Eqn& e, std::size_t index) {
     if (index == 0 || sum >= j.eqns[index - 1].first_out + j.eqns[index - 1].n_out) return false;
     const Eqn& made = j.eqns[index - 1];
     if (made.prim != &kReduceSum || j.aval(Var{sum})->size() == 0) return false;
-    return j.inputs(e)[1].literal()->real == static_cast<double>(j.in_avals(made)[0]->size() / j.aval(Var{sum})->size());
+    const std::int64_t summed = j.in_avals(made)[0]->size() / j.aval(Var{sum})->size();
+    return j.inputs(e)[1].literal()->real == static_cast<double>(summed);
 }
 
 bool of_transform(const Eqn& e) {

@@ -50,7 +50,7 @@ public:
         virtual void traced(Call& rule) = 0;
 
     protected:
-        ~Use();
+        ~Use() = default;
     };
     /// custom_jvp's rule, or the forward rule.
     virtual void with_forward(const std::vector<bool>& perturbed, Use& use) = 0;

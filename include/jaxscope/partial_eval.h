@@ -11,7 +11,7 @@ namespace jaxscope::jax {
 class FlagOrEach {
 public:
     template <class B>
-    requires std::is_same_v<B, bool> FlagOrEach(B all) : all_(all), one_(true) {}      // NOLINT(google-explicit-constructor)
+    requires std::is_same_v<B, bool> FlagOrEach(B flag) : all_(flag), one_(true) {}    // NOLINT(google-explicit-constructor)
     FlagOrEach(std::vector<bool> each) : each_(std::move(each)) {}                     // NOLINT(google-explicit-constructor)
     FlagOrEach(std::initializer_list<bool> each) : each_(each.begin(), each.end()) {}  // NOLINT(google-explicit-constructor)
     /// One each of `n`. Throws Error{BadUsage} where there are others: "dce_jaxpr: used_outputs has 1 flag, the jaxpr has 2 results".

@@ -140,9 +140,9 @@ PyTreeDef treedef_tuple(const std::vector<PyTreeDef>& trees);
 /// Are all leaves true (numbers that aren't zero)? Asks for their values.
 template <class T>
 bool tree_all(const T& t) {
-    bool all = true;
-    detail::each_leaf(t, [&](const Array& a) { all = all && static_cast<bool>(a); });
-    return all;
+    bool every = true;
+    detail::each_leaf(t, [&](const Array& a) { every = every && static_cast<bool>(a); });
+    return every;
 }
 
 /// jax.tree: the same functions by shorter names.

@@ -6,6 +6,8 @@
 #include "analysis/equations/linearity.h"
 #include "analysis/memory_timeline.h"
 #include "calls/remat/remat.h"
+#include "report/measure.h"
+#include "report/verdict.h"
 #include "support/toy_programs.h"
 #include "transforms/policies.h"
 
@@ -43,6 +45,25 @@ bool says(const Explanation& e, const std::string& part) {
     for (const std::string& s : e.sentences)
         if (s.find(part) != std::string::npos) return true;
     return false;
+}
+
+TEST(Verdict, WhereNoCheckpointCouldBePlannedItSaysWhy) {
+    JaxprBuilder b;
+    const Value x = b.add_input(AvalRef(DType::F32, {4}), "x");
+    auto program = std::make_shared<Program>(program_of(b.finish({toy::apply(b, "neg", {x})}, "f")));
+    program->in_paths = {Sym("x")};
+    program->arg_of_input = {0};
+    program->kept = program->donated = {true};
+    Choices differentiated;
+    differentiated.as_step = true;
+    const Inspection inspection(program, differentiated);
+    std::vector<PolicyRow> rows = inspection.policies({}, false);
+    ASSERT_GT(rows.size(), 2u);
+    const auto said = [&] { return verdict(inspection, memory_report(inspection, nullptr), rows).back(); };
+    EXPECT_NE(said().find("No checkpoint that was tried"), std::string::npos) << said();
+    for (PolicyRow& row : rows)
+        if (!row.as_it_is) row.planned_peak.reset(), row.problem = "expected a rule\n  in eqn 3";
+    EXPECT_EQ(said(), "What a checkpoint would do to the peak isn't known: expected a rule.");
 }
 
 TEST(Explain, AnEquationTellsItsOperandsAndLine) {

@@ -1,5 +1,5 @@
 """Thirty programs more, written by someone who had not seen the kernels and sized in JAX alone, as JAX's users write them: here physics, numerical
-methods, statistics and finance, in programs_fresh_models.py the other half. Each builder returns (fn, args, donate_argnums); XLA takes 2 to 200 ms."""
+methods, statistics and finance, in programs_fresh_models.py and programs_fresh_layers.py the others. Each builder returns (fn, args, donate_argnums); XLA takes 2 to 200 ms."""
 import jax
 import jax.numpy as jnp
 import numpy as np

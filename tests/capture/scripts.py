@@ -1,7 +1,8 @@
 """Scripts that users might write, most of them wrong in one way."""
 
 GOOD = """
-import os
+import argparse, os
+argparse.ArgumentParser().parse_args()  # as scripts without a main guard do
 os.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count=3"
 import jax, jax.numpy as jnp
 def f(x, flag=False): return jnp.sin(x) if flag else jnp.cos(x) * jax.device_count()
@@ -13,6 +14,11 @@ def raises_inside(): return dict(fn=lambda x: x + jnp.ones(4), args=(jnp.ones(3)
 def quits():
     import sys
     sys.exit(5)
+def wants_words():
+    words = argparse.ArgumentParser()
+    words.add_argument("data")
+    words.parse_args()
+def step(state, batch, *, lr, scale=1.0): return state
 def nothing(): return dict(fn=lambda x: None, args=(jnp.ones(3),))
 def leaks():
     kept = []

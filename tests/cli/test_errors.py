@@ -19,6 +19,8 @@ USAGE = [
     (["residuals", "x.jaxpr", "--policy"], 2, "expected a value after --policy, found none"),
     (["residuals", "x.jaxpr", "--policy", "dots_saveable", "--policy", "dots_saveable"], 2, "expected --policy once, found it 2 times"),
     (["residuals", "x.jaxpr", "--policy", "dots_savable"], 2, "try: did you mean dots_saveable?"),
+    (["residuals", "x.jaxpr", "--policy", "foo"], 2,
+     "expected a policy of jax.checkpoint_policies, found 'foo' [bad-usage]\n  try: one of everything_saveable, nothing_saveable, "),
     (["residuals", "x.jaxpr", "--wrt", "a"], 2, "expected numbers such as 0,2 for --wrt, found 'a'"),
     (["residuals", "x.jaxpr", "--wrt", "7"], 2, "expected an argument of the program from 0 to 1, found 7 [not-found]"),
     (["residuals", "x.jaxpr", "--region", "x"], 2, "expected `program` or a number from 0 after --region, found 'x'"),

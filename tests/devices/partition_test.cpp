@@ -7,6 +7,7 @@
 
 #include <jaxscope/jax.h>
 
+#include "lax/reductions/windows.h"
 #include "support/sample_seed.h"
 #include "trace/error_of.h"
 
@@ -82,6 +83,13 @@ const std::vector<Case>& uneven_cases() {
              const Array part = jax::with_sharding_constraint(jnp::matmul(x, y)[{jax::all, jax::slice(0, 5)}], P{2, 2});
              return jnp::matmul(1.0 / part, jnp::transpose(part)) + part.sum();
          }},
+        {"narrow extrema",  // of negative and of positive numbers: zeros as padding would be seen
+         [](const Array& x, const Array& y) {
+             const auto part = [](const Array& a) {
+                 return jax::with_sharding_constraint(a[{jax::slice(0, 7), jax::all}].astype(jax::dtype::int4), P{4, 1});
+             };
+             return part(x * 4 - 8).max(0).astype(jnp::float32) + part(y * 4 + 1).min().astype(jnp::float32);
+         }},
     };
     return all;
 }
@@ -133,6 +141,16 @@ TEST_F(PartitionTest, UnevenPartsArePaddedAndNobodySeesThePadding) {
         const std::vector<std::string> findings = f.report(x, y).findings;
         EXPECT_TRUE(std::any_of(findings.begin(), findings.end(), [](const std::string& s) { return s.find("padded") == 0; })) << c.name;
     }
+}
+TEST_F(PartitionTest, PaddingOfNarrowExtremaIsANumberOfTheirType) {
+    using jaxscope::DType;
+    const auto padding = [](DType d) {
+        return std::pair{jaxscope::extremum_identity(d, true)->integer, jaxscope::extremum_identity(d, false)->integer};
+    };
+    EXPECT_EQ(padding(DType::S4), (std::pair<std::int64_t, std::int64_t>(-8, 7)));
+    EXPECT_EQ(padding(DType::U4), (std::pair<std::int64_t, std::int64_t>(0, 15)));
+    EXPECT_EQ(padding(DType::S2), (std::pair<std::int64_t, std::int64_t>(-2, 1)));
+    EXPECT_EQ(padding(DType::S8), (std::pair<std::int64_t, std::int64_t>(-128, 127)));
 }
 TEST_F(PartitionTest, AProductOverCutRowsSumsItsPartsAndHoldsAFraction) {
     const Array x = jnp::ones({8, 64}), w = jnp::ones({64, 8});

@@ -185,6 +185,7 @@ def test_what_stands_in_a_branch_stops_runs_that_enter_it(cli, tmp_path):
     jaxscope.capture(f, values="all")(np.int32(1), np.float32(3)).save(str(tmp_path / "b.jaxscope"))
     entered = cli.raw("run", str(tmp_path / "b.jaxscope"), check=False)
     assert entered.returncode == 3 and "a branch of cond that the run entered" in entered.stderr
+    assert "found 'pure_callback', which calls Python (a check that fails does" in entered.stderr
     assert sorted(stops(lambda i, x: (f(i, x), call(x)), np.int32(0), np.float32(3))) == ["run", "run-if-entered"]
 
 

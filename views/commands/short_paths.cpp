@@ -105,7 +105,7 @@ QString ShortPaths::shown(const std::string& path, const QFontMetrics& letters, 
     const std::vector<std::string> whole_parts = parts_of_path(path);
     std::vector<std::string> parts = whole_parts;
     std::vector<bool> kept(parts.size(), true);
-    if (const QString whole = joined(parts, kept); fits(whole)) return whole;
+    if (QString whole = joined(parts, kept); fits(whole)) return whole;
     std::vector<std::pair<double, std::size_t>> order;  // how much it tells, part: what goes first
     std::vector<std::size_t> least;
     std::string before;

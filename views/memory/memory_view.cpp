@@ -11,6 +11,7 @@
 #include "base/units.h"
 #include "commands/choice_box.h"
 #include "commands/short_texts.h"
+#include "theme/theme.h"
 
 namespace jaxscope::views {
 

@@ -78,7 +78,7 @@ void take_policy(const QJsonObject& kept, Choices& choices, QStringList& lost) {
             lost << QStringLiteral("policy %1").arg(kept[kPolicy].toString());
         }
     }
-    for (const QJsonValue& value : kept[kInside].toArray()) {
+    for (const QJsonValue value : kept[kInside].toArray()) {
         const QJsonObject inside = value.toObject();
         const int before = lost.size();
         PolicyPtr policy = policy_again(inside[kPolicy].toString(), lost);
@@ -89,7 +89,7 @@ void take_policy(const QJsonObject& kept, Choices& choices, QStringList& lost) {
     choices.by_hand.emplace();
     const int at = kept[kMarkedAt].toInt();
     if (at >= 0 && at <= static_cast<int>(MarkedAt::Function)) choices.marked_at = static_cast<MarkedAt>(at);
-    for (const QJsonValue& value : kept[kByHand].toArray()) {
+    for (const QJsonValue value : kept[kByHand].toArray()) {
         const QJsonObject mark = value.toObject();
         choices.by_hand->push_back({mark[kPlace].toString().toStdString(), mark[kPrimitive].toString().toStdString(),
                                     mark[kAval].toString().toStdString(), mark[kOffload].toBool()});

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <KSyntaxHighlighting/Definition>
 #include <KSyntaxHighlighting/Repository>
+#include <QApplication>
 #include <QMouseEvent>
 #include <QPainter>
 #include <QScrollBar>

@@ -18,18 +18,11 @@
 #include "jit/targets.h"
 #include "report/explain_text.h"
 #include "report/measure.h"
-#include "report/memory_report.h"
 #include "theme/theme.h"
-#include "transforms/policies.h"
+#include "topbar/policy_words.h"
 
 namespace jaxscope::views {
 namespace {
-
-/// Policies that take no arguments and mean something on any program; others are typed.
-constexpr const char* kOffered[] = {"nothing_saveable", "dots_saveable", "dots_with_no_batch_dims_saveable", "everything_saveable"};
-const QString kAsItIs = QStringLiteral("as it is");
-
-enum class Scope { Around, EachBlock, Inside };
 
 /// What a row of the region box stands for.
 QVariant region_data(int region, bool differentiated) { return QPoint(region, differentiated ? 1 : 0); }
@@ -277,13 +270,7 @@ void TopBar::fill_policies(const PolicyPlaces& places) {
     const bool was_filling = std::exchange(filling_, true);
     offered_ = places;
     policy_->clear();
-    policy_->addItem(kAsItIs);
-    const auto offer = [&](const QString& where) {
-        for (const char* name : kOffered) policy_->addItem(where.arg(name));
-    };
-    offer(tr("around: %1"));
-    if (places.blocks) offer(tr("each block: %1"));
-    if (places.inside) offer(tr("inside: %1"));
+    policy_->addItems(offered_policies(places));
     filling_ = was_filling;
 }
 
@@ -354,19 +341,6 @@ void TopBar::show_choices() {
     filling_ = false;
 }
 
-/// "around: nothing_saveable", as the box says it.
-static QString box_words(const Choices& choices) {
-    if (choices.policy)
-        return choices.each_block ? utf8(jaxscope::policy_words(choices))
-                                  : TopBar::tr("around: %1").arg(utf8(policy_text(*choices.policy)));
-    if (choices.by_hand)
-        return choices.by_hand->size() == 1 ? TopBar::tr("by hand: one value")
-                                            : TopBar::tr("by hand: %1 values").arg(choices.by_hand->size());
-    if (choices.replace_policy.empty()) return kAsItIs;
-    const PolicyPtr& inside = choices.replace_policy.front().policy;
-    return TopBar::tr("inside: %1").arg(inside ? utf8(policy_text(*inside)) : QStringLiteral("none"));
-}
-
 void TopBar::show_policy() {
     const QString applied = applied_policy();
     policy_head_->setText(tr("Policy"));
@@ -378,7 +352,7 @@ void TopBar::show_policy() {
 
 QString TopBar::applied_policy() const {
     const QString budget = session_->fitted_row(session_->choices());
-    return budget.isEmpty() ? box_words(session_->choices()) : budget;
+    return budget.isEmpty() ? policy_box_words(session_->choices()) : budget;
 }
 
 void TopBar::choose_policy(int index) { enter_policy(policy_->itemText(index)); }
@@ -397,17 +371,7 @@ Choices TopBar::choices_under(const QString& policy) const {
         choices.marked_at = budget->marked_at;
         return choices;
     }
-    QString text = policy.trimmed();
-    Scope scope = Scope::Around;
-    if (text.startsWith(QStringLiteral("inside:"))) scope = Scope::Inside;
-    if (text.startsWith(QStringLiteral("each block:"))) scope = Scope::EachBlock;
-    if (const int colon = text.indexOf(':'); colon > 0) text = text.mid(colon + 1).trimmed();
-    const PolicyPtr named = text.isEmpty() || text == kAsItIs ? nullptr : parse_policy(text.toStdString());
-    choices.each_block = scope == Scope::EachBlock && named;
-    if (scope != Scope::Inside)
-        choices.policy = named;
-    else
-        choices.replace_policy.push_back({{}, named});
+    choose_by_words(choices, policy.trimmed());
     return choices;
 }
 

@@ -23,6 +23,22 @@ enum class Pick {
     List,  ///< what gives back most or takes least; of equal ones those that can run since the latest unit ran
 };
 
+/// Per value: the unit that makes it (or none), and those that read it, in program order.
+struct Neighbours {
+    std::vector<std::uint32_t> maker;
+    std::vector<std::vector<std::uint32_t>> readers;
+};
+/// `reads(u)`: what is read of what unit u names.
+template <class Reads>
+Neighbours neighbours(const Graph& g, const std::vector<Unit>& units, Reads&& reads) {
+    Neighbours out{std::vector<std::uint32_t>(g.values.size(), kNoMaker), std::vector<std::vector<std::uint32_t>>(g.values.size())};
+    for (std::uint32_t u = 0; u < units.size(); ++u) {
+        for (const ValueId v : units[u].writes) out.maker[v] = u;
+        for (const ValueId v : reads(u)) out.readers[v].push_back(u);
+    }
+    return out;
+}
+
 /// Units, the values between them and what running one costs, the same for both directions of time.
 class Scheduler {
 public:
@@ -30,17 +46,15 @@ public:
     Scheduler(const Graph& g, const std::vector<Unit>& units, const std::vector<std::optional<int>>& alias, bool whole,
               const std::vector<std::int64_t>& bytes = {})
         : g_(g), units_(units), reads_(units.size()), bytes_(g.values.size(), 0), lasting_(g.values.size(), false), before_(units.size()) {
-        maker_.assign(g.values.size(), kNoMaker);
-        readers_.resize(g.values.size());
         for (std::uint32_t u = 0; u < units.size(); ++u) {
-            for (const ValueId v : units[u].writes) bytes_[v] = bytes.empty() ? g.bytes(v) : bytes[v], maker_[v] = u;
+            for (const ValueId v : units[u].writes) bytes_[v] = bytes.empty() ? g.bytes(v) : bytes[v];
             before_[u] = units[u].after;
             if (is_barrier(units[u])) continue;  // orders others, reads nothing
             reads_[u] = units[u].reads;
             std::sort(reads_[u].begin(), reads_[u].end());
             reads_[u].erase(std::unique(reads_[u].begin(), reads_[u].end()), reads_[u].end());
-            for (const ValueId v : reads_[u]) readers_[v].push_back(u);
         }
+        near_ = neighbours(g, units, [&](std::uint32_t u) -> const std::vector<ValueId>& { return reads_[u]; });
         for (const ValueId v : g.outputs) {
             lasting_[g.root(v)] = true;
             if (!whole) bytes_[g.root(v)] = 0;
@@ -64,15 +78,15 @@ public:
         for (std::uint32_t u = 0; u < units_.size(); ++u)
             for (const ValueId v : units_[u].writes) growth[u] += bytes_[v];
         for (std::uint32_t v = 0; v < missing.size(); ++v) {
-            missing[v] = static_cast<std::uint32_t>(readers_[v].size());
-            if (missing[v] == 1 && !lasting_[v]) growth[readers_[v][0]] -= bytes_[v];
+            missing[v] = static_cast<std::uint32_t>(near_.readers[v].size());
+            if (missing[v] == 1 && !lasting_[v]) growth[near_.readers[v][0]] -= bytes_[v];
         }
         std::vector<bool> done(units_.size(), false);
         return run(base, pick, before_, behind_, growth, [&](std::uint32_t u, const auto& changed) {
             done[u] = true;
             for (const ValueId v : reads_[u]) {
                 if (--missing[v] != 1 || lasting_[v] || bytes_[v] == 0) continue;
-                for (const std::uint32_t r : readers_[v])
+                for (const std::uint32_t r : near_.readers[v])
                     if (!done[r]) growth[r] -= bytes_[v], changed(r);
             }
         });
@@ -92,7 +106,7 @@ public:
             for (const ValueId v : reads_[u]) {
                 if (alive[v] || lasting_[v] || bytes_[v] == 0) continue;
                 alive[v] = true;
-                for (const std::uint32_t r : readers_[v])
+                for (const std::uint32_t r : near_.readers[v])
                     if (r != u) growth[r] -= bytes_[v], changed(r);
             }
         });
@@ -117,11 +131,11 @@ private:
     }
     /// An output in the memory of an input costs nothing when its maker runs behind all readers of the input.
     void keep_alias(ValueId out, ValueId in) {
-        const std::uint32_t maker = maker_[out];
+        const std::uint32_t maker = near_.maker[out];
         if (maker == kNoMaker) return;
-        for (const std::uint32_t r : readers_[in])
+        for (const std::uint32_t r : near_.readers[in])
             if (r > maker) return;  // the memory is lost in program order already
-        for (const std::uint32_t r : readers_[in])
+        for (const std::uint32_t r : near_.readers[in])
             if (r != maker) before_[maker].push_back(r);
         bytes_[out] = 0;
     }
@@ -180,8 +194,7 @@ private:
     std::vector<std::int64_t> bytes_;          ///< per value made here; 0 where it takes no memory of the arena's
     std::int64_t slack_ = 0;
     std::vector<bool> lasting_;  ///< per value: an output, kept to the end
-    std::vector<std::uint32_t> maker_;
-    std::vector<std::vector<std::uint32_t>> readers_;
+    Neighbours near_;
     std::vector<std::vector<std::uint32_t>> before_, behind_;  ///< per unit
 };
 
@@ -194,12 +207,9 @@ Order program_order(const std::vector<Unit>& units) {
 }  // namespace
 
 Order program_order(const Graph& g, const std::vector<Unit>& units, const std::function<bool(std::uint32_t, ValueId)>& overwrites) {
-    std::vector<std::uint32_t> maker(g.values.size(), kNoMaker);
-    std::vector<std::vector<std::uint32_t>> readers(g.values.size());
-    for (std::uint32_t u = 0; u < units.size(); ++u) {
-        for (const ValueId v : units[u].writes) maker[v] = u;
-        for (const ValueId v : units[u].reads) readers[v].push_back(u);
-    }
+    const Neighbours near = neighbours(g, units, [&](std::uint32_t u) -> const std::vector<ValueId>& { return units[u].reads; });
+    const std::vector<std::uint32_t>& maker = near.maker;
+    const std::vector<std::vector<std::uint32_t>>& readers = near.readers;
     const auto can_run_before = [&](std::uint32_t reader, std::uint32_t u) {
         return std::ranges::all_of(units[reader].after, [u](std::uint32_t b) { return b < u; }) &&
                std::ranges::all_of(units[reader].reads, [&](ValueId v) { return maker[v] == kNoMaker || maker[v] < u; });

@@ -76,8 +76,9 @@ EventWatch::EventWatch(const Computation& c, std::function<double()> own)
     for (std::size_t b = 0; b < c.buffers.size(); ++b) {
         const Buffer& buffer = c.buffers[b];
         if (buffer.offset < 0 || buffer.bytes == 0 || buffer.last < buffer.first) continue;
-        taken_at_[static_cast<std::size_t>(buffer.first + 1)].push_back(static_cast<int>(b));
-        given_back_at_[std::min(static_cast<std::size_t>(buffer.last + 1), c.thunks.size() + 1)].push_back(static_cast<int>(b));
+        taken_at_[static_cast<std::size_t>(std::int64_t{buffer.first} + 1)].push_back(static_cast<int>(b));
+        given_back_at_[std::min(static_cast<std::size_t>(std::int64_t{buffer.last} + 1), c.thunks.size() + 1)].push_back(
+            static_cast<int>(b));
     }
     for (const int b : taken_at_[0]) note(MemoryEvent::Kind::Alloc, -1, b);
 }

@@ -211,7 +211,7 @@ Avals eval_reshard(const Op& op) {
     for (auto& d : dims) d = axes_without(d, axes_without(d, said));
     return {with_explicit_spec(op.in[0], dims)};
 }
-ParamsRef reshard_to(const Op& op, sharding::Spec spec) {
+ParamsRef reshard_to(const Op& op, const sharding::Spec& spec) {
     Attr::Record to = *destination(op);
     const Attr::Record* mesh = to.fields[0].second.get_record();
     to.fields[1].second = sharding::spec_attr(spec);
@@ -222,13 +222,13 @@ void transpose_reshard(Builder& b, const Op& op, const Values& ct, const Values&
     if (ct[0].is_zero()) return;
     sharding::Spec back{explicit_spec(*op.in[0])};
     back.dims.resize(op.in[0]->shape.size());
-    sink.add(0, b.bind1(*op.prim, ct, reshard_to(op, std::move(back))));
+    sink.add(0, b.bind1(*op.prim, ct, reshard_to(op, back)));
 }
 BatchResult batch_reshard(Builder& b, const Op& op, const Values& x, const std::vector<int>& dims, std::int64_t) {
     sharding::Spec spec = sharding::spec_from(destination(op)->fields[1].second);
     spec.dims.resize(op.in[0]->shape.size());
     spec.dims.insert(spec.dims.begin() + dims[0], sharding::AxisNames());
-    return {b.bind(*op.prim, x, reshard_to(op, std::move(spec))), dims};
+    return {b.bind(*op.prim, x, reshard_to(op, spec)), dims};
 }
 
 KScalar identity_lower(ElementBuilder& k, const Op&, const KIndex& i) { return load_same(k, 0, i); }

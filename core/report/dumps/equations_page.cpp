@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <cmath>
+
 #include "base/units.h"
 
 namespace jaxscope {
@@ -27,7 +29,7 @@ std::string names(const CheckpointInXla& c) {
                        c.equations.size() > 1 ? fmt::format(" and {} more", c.equations.size() - 1) : "");
 }
 
-int percent(const RecomputationInXla& r) { return r.flops > 0 ? static_cast<int>(100 * r.flops_kept / r.flops + 0.5) : 0; }
+int percent(const RecomputationInXla& r) { return r.flops > 0 ? static_cast<int>(std::lround(100 * r.flops_kept / r.flops)) : 0; }
 
 std::string sentence(const EquationsInXla& in_xla, const CheckpointInXla& c) {
     const RecomputationInXla& r = c.recomputed;

@@ -137,7 +137,7 @@ Array log_of_sum(const Array& given, const Array& factors, const Array& mask, co
     Array sum = numpy::sum(e, {.axis = axes, .keepdims = over.keepdims, .where = mask});
     const Array sign = lax::sign(sum);
     if (!complex) sum = lax::abs(sum);
-    const Array logs = lax::log(sum), out = lax::add(logs, top.astype(sum.dtype()));
+    Array out = lax::add(lax::log(sum), top.astype(sum.dtype()));
     if (!b.has_value() || complex) return out;
     const Array negative = sign < 0;
     return numpy::where(negative, numpy::full({}, numpy::nan, out.dtype()), out);

@@ -117,7 +117,7 @@ public:
     };
     std::shared_ptr<Entry> find(Call& call, const std::vector<bool>& fixed, const char* name) {
         const std::lock_guard lock(mutex_);
-        const std::shared_ptr<Entry> made = key_of(call, fixed, name);
+        std::shared_ptr<Entry> made = key_of(call, fixed, name);
         const bool traced_static = std::any_of(made->statics.begin(), made->statics.end(), [](const Array& a) { return a.is_tracer(); });
         // While a capture is made, differentiations inside of the function are to be seen each time.
         if (!traced_static && !RegionRecorder::current())
@@ -265,7 +265,7 @@ bool config::log_checkpoint_residuals(bool on) {
 PreventCse PreventCse::dict(std::vector<std::pair<std::string, PreventCse>> entries) {
     PreventCse out(true);
     out.kind = Kind::dict;
-    for (auto& [key, value] : entries) out.keys.push_back(std::move(key)), out.items.push_back(std::move(value));
+    for (auto& entry : entries) out.keys.push_back(std::move(entry.first)), out.items.push_back(std::move(entry.second));
     return out;
 }
 PreventCse::PreventCse(bool all_leaves) : all(all_leaves) {}

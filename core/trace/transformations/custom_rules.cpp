@@ -75,7 +75,7 @@ public:
     }
     /// The function's jaxpr; operands of rules alone are inputs that it doesn't read.
     JaxprPtr body() const {
-        const JaxprPtr open = function.traced.open();
+        JaxprPtr open = function.traced.open();
         if (!extra) return open;
         std::vector<int> position;
         for (std::size_t i = 0; i < open->num_invars; ++i)
@@ -408,7 +408,6 @@ std::vector<Array> custom_vjp(Call& f, Call& fwd, Backward& bwd, const RuleNames
 // ---- Rules that are told what is perturbed
 
 PerturbedRules::~PerturbedRules() = default;
-PerturbedRules::Use::~Use() = default;
 
 namespace {
 

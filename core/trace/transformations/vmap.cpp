@@ -31,7 +31,7 @@ Axis::~Axis() = default;
 Axis Axis::dict(std::vector<std::pair<std::string, Axis>> entries) {
     Axis a(none);
     a.kind = Kind::dict;
-    for (auto& [key, value] : entries) a.keys.push_back(std::move(key)), a.items.push_back(std::move(value));
+    for (auto& entry : entries) a.keys.push_back(std::move(entry.first)), a.items.push_back(std::move(entry.second));
     return a;
 }
 

@@ -7,6 +7,7 @@ import ast
 import contextlib
 import importlib.machinery
 import importlib.util
+import inspect
 import json
 import os
 import signal
@@ -63,7 +64,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 0 if e.code in (0, None) else 2
     if opt.targets:
         own_tpu.keep_off()
-    pid = os.getpid()
+    pid, words = os.getpid(), sys.argv
     opt.path = os.path.abspath(opt.output)  # the user's code may change the directory
     try:
         _end_cleanly()
@@ -89,6 +90,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         say("interrupted")
         return 130
     finally:
+        sys.argv = words
         if os.getpid() != pid:  # a fork of the user's code that came back to us: its parent does the capturing
             os._exit(0)
     return 0
@@ -148,6 +150,7 @@ def _run(opt: Any, script: list[str]) -> dict[str, Any] | None:
     path, name = opt.target.rsplit(":", 1)
     pid = os.getpid()
     changes = _rewritten(opt.rewrite, path) if opt.rewrite else None
+    sys.argv = [path]  # as `python FILE.py` has them: what reads the command line there is not to read ours
     module = load(path)
     usercode.import_jax()
     what, options = f"{name} in {os.path.basename(path)}", {"root": os.path.dirname(os.path.abspath(path)), "origin": _origin(path, name, opt)}
@@ -236,6 +239,15 @@ def load(path: str) -> Any:
     return module
 
 
+def _arguments_of(f: Any) -> list[str]:
+    """Those that a call can't do without."""
+    try:
+        parameters = inspect.signature(f).parameters.values()
+    except (TypeError, ValueError):
+        return []
+    return [p.name for p in parameters if p.default is p.empty and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
+
+
 def resolve(module: Any, path: str, name: str, opt: Any) -> Any:
     from .. import program
     target = module
@@ -250,6 +262,9 @@ def resolve(module: Any, path: str, name: str, opt: Any) -> Any:
         return program.make_program(target, args if isinstance(args, tuple) else (args,), kwargs)
     if not callable(target):
         raise CaptureError(f"{path}:{name}: expected a function, found {type(target).__name__}")
+    if wanted := _arguments_of(target):
+        raise CaptureError(f"{path}:{name}: expected a function without arguments that returns a mapping with fn and args, found one that takes "
+                           f"{', '.join(wanted)}; --args \"(...)\" captures the function itself, called with these")
     mapping = usercode.run(f"{name}()", target)
     if not hasattr(mapping, "keys") or "fn" not in mapping or "args" not in mapping:
         found = f"a mapping with {', '.join(map(str, mapping.keys()))}" if hasattr(mapping, "keys") else type(mapping).__name__

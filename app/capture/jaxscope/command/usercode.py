@@ -28,7 +28,7 @@ def run(what: str, f: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         raise CaptureError(str(e), _traceback(e), TimeOut.exit_code) from None
     except SystemExit as e:
         how = f" (exit code {e.code or 0})" if e.code is None or isinstance(e.code, int) else f": {one_line(_text(e.code))}"
-        raise CaptureError(f"{what} ended the Python process{how}") from None
+        raise CaptureError(f"{what} ended the Python process{how}" + _advice(e)) from None
     except BaseException as e:
         if isinstance(e, ModuleNotFoundError) and (e.name or "").split(".")[0] in ("jax", "jaxlib"):
             import_jax()
@@ -39,6 +39,8 @@ def run(what: str, f: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
 def _advice(e: BaseException) -> str:
     if type(e).__name__ == "TraceContextError" and type(e).__module__.startswith("flax"):
         return "; a function that changes modules of NNX is captured as nnx.jit(FUNCTION), which takes and returns what they hold"
+    if isinstance(e, SystemExit) and e.code and any(f.f_globals.get("__name__") == "argparse" for f, _ in traceback.walk_tb(e.__traceback__)):
+        return "; a script that needs a command line is captured with it: capture --call FUNCTION -- python FILE.py ARGS..."
     return ""
 
 

@@ -136,13 +136,13 @@ std::pair<Array, Array> triu_indices(std::int64_t n, std::int64_t k, std::int64_
 Arrays diag_indices(std::int64_t n, std::int64_t ndim) { return Arrays(static_cast<std::size_t>(ndim), jax::lax::iota(int32, n)); }
 namespace {
 Shape shape_of_matrix(const Operand& x) {
-    const Shape shape = detail::in_line({x}, [](const Arrays& v) { return v; }).front().shape();
+    Shape shape = detail::in_line({x}, [](const Arrays& v) { return v; }).front().shape();
     if (shape.size() != 2) detail::refuse_at(x.where, ErrorCode::TypeMismatch, "Only 2-D inputs are accepted");
     return shape;
 }
 /// Of matrices and cubes, as many as all dimensions have.
 std::int64_t diagonal_of(const Operand& x, const char* too_few) {
-    const Shape shape = detail::in_line({x}, [](const Arrays& v) { return v; }).front().shape();
+    Shape shape = detail::in_line({x}, [](const Arrays& v) { return v; }).front().shape();
     if (shape.size() < 2) detail::refuse_at(x.where, ErrorCode::TypeMismatch, too_few);
     for (const std::int64_t n : shape)
         if (n != shape[0]) return -1;

@@ -80,7 +80,7 @@ Array nearest(const Array& given, const Shape& shape) {
     return x;
 }
 Array filtered(const Array& given, const Shape& shape, Filter filter, const Resizing& how) {
-    const Array x = detail::inexact_of(given);
+    Array x = detail::inexact_of(given);
     Arrays operands{x};
     std::string names, out;
     for (int d = 0; d < x.ndim(); ++d) names += static_cast<char>('a' + d);

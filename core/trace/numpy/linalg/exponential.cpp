@@ -70,9 +70,9 @@ std::tuple<Array, Array, Array> scaled_fraction(const Array& a) {
     const Array squarings = nu::maximum(0, nu::floor(ratio));
     const Array small = a / nu::power(2, squarings.astype(a.dtype()));
     const Array limits = nu::array({4.258730016922831e-001, 1.880152677804762e+000}, size.dtype());
-    const auto of_3 = [](Array x) { return pade(x, {120., 60., 12., 1.}); };
-    const auto of_5 = [](Array x) { return pade(x, {30240., 15120., 3360., 420., 30., 1.}); };
-    const auto of_7 = [](Array x) { return pade(x, {17297280., 8648640., 1995840., 277200., 25200., 1512., 56., 1.}); };
+    const auto of_3 = [](const Array& x) { return pade(x, {120., 60., 12., 1.}); };
+    const auto of_5 = [](const Array& x) { return pade(x, {30240., 15120., 3360., 420., 30., 1.}); };
+    const auto of_7 = [](const Array& x) { return pade(x, {17297280., 8648640., 1995840., 277200., 25200., 1512., 56., 1.}); };
     const auto [u, v] = jax::lax::switch_(nu::digitize(size, limits), std::tuple(of_3, of_5, of_7), small);
     const Array p = u + v;
     return {p, -u + v, squarings};
@@ -81,7 +81,7 @@ std::tuple<Array, Array, Array> scaled_fraction(const Array& a) {
 Array squared(const Array& r, const Array& squarings, std::int64_t most) {
     const auto step = [&](const Array& c, const Array& i) {
         return std::pair(jax::lax::cond(
-                             i < squarings, [](Array x) { return precise(x, x); }, [](Array x) { return x; }, c),
+                             i < squarings, [](const Array& x) { return precise(x, x); }, [](const Array& x) { return x; }, c),
                          jax::lax::Nothing{});
     };
     return jax::lax::scan(step, r, nu::arange(most, squarings.dtype())).first;
@@ -103,10 +103,10 @@ Array expm_of(const Array& given, const Exponential& how, const Where& where) {
             },
             "(n,n)->(n,n)", where)(a);
     const auto [p, q, squarings] = jax::jit(scaled_fraction, {.name = "_calc_P_Q"}, where)(a);
-    const auto nothing = [](Array x, Array, Array) { return nu::full_like(x, nu::nan); };
-    const auto computed = [&how, &squarings = squarings](Array, Array numerator, Array denominator) {
+    const auto nothing = [](const Array& x, const Array&, const Array&) { return nu::full_like(x, nu::nan); };
+    const auto computed = [&how, &squarings = squarings](const Array&, const Array& numerator, const Array& denominator) {
         const Array r = how.upper_triangular ? solve_triangular(denominator, numerator) : nu::linalg::solve(denominator, numerator);
-        const auto undone = [&how](Array x, Array n) { return squared(x, n, how.max_squarings); };
+        const auto undone = [&how](const Array& x, const Array& n) { return squared(x, n, how.max_squarings); };
         return jax::jit(undone, {.name = "_squaring"})(r, squarings);
     };
     return jax::lax::cond(squarings > how.max_squarings, nothing, computed, a, p, q);
