@@ -10,24 +10,6 @@
 
 namespace jaxscope {
 
-const char* dump_kind_text(DumpKind kind) {
-    switch (kind) {
-        case DumpKind::StableHlo:
-            return "StableHLO text";
-        case DumpKind::Hlo:
-            return "HLO text";
-        case DumpKind::BufferAssignment:
-            return "buffer assignment";
-        case DumpKind::MemoryUsage:
-            return "memory-usage report";
-        case DumpKind::LiveRange:
-            return "live ranges";
-        case DumpKind::OutOfMemory:
-            return "out-of-memory message";
-    }
-    return "";
-}
-
 namespace {
 
 bool contains(std::string_view text, std::string_view word) { return text.find(word) != std::string_view::npos; }

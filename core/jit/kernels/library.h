@@ -40,9 +40,15 @@ public:
     virtual void run_in_pieces(void* const* in, void* const* out, void* scratch, std::int64_t granule, const BehindPieces& behind) const {
         static_cast<void>(in), static_cast<void>(out), static_cast<void>(scratch), static_cast<void>(granule), static_cast<void>(behind);
     }
+    /// Does it compute in the matrix library? See start_matrix_library.
+    virtual bool multiplies_by_library() const { return false; }
     int threads = 1;
 };
 using LibraryCallPtr = std::shared_ptr<LibraryCall>;
+
+/// At its first product the library makes code for all of its kernels: 30 ms and 3.5 MiB, once in a process. Here they are made, while a
+/// program is compiled: they belong to no run. Returns at once where that was done.
+void start_matrix_library();
 
 /// Element strides of each operand, then of the result; an empty entry is row-major. Only products take others.
 using Layouts = std::vector<Dims>;

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cmath>
 #include <cstring>
+#include <thread>
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -118,6 +119,8 @@ public:
     CompiledProgram(JaxprPtr program, Planned planned, bool loops_in_one)
         : program_(std::move(program)), c_(std::move(planned.computation)), plan_(std::move(planned.plan)), loops_in_one_(loops_in_one) {
         const Clock::time_point start = Clock::now();
+        std::jthread library;  // beside the compilation, whose end waits for it
+        if (multiplies_by_library(*c_)) library = std::jthread(start_library);
         compile(*c_, false);
         end_of_preparation();
         fill_pool(*c_);
@@ -194,6 +197,19 @@ public:
     void release_memory() override { frame_.reset(), arena_.reset(); }
 
 private:
+    static bool multiplies_by_library(const Computation& c) {
+        return std::ranges::any_of(c.thunks, [](const Thunk& t) {
+            return (t.library && t.library->multiplies_by_library()) ||
+                   std::ranges::any_of(t.bodies, [](const ComputationPtr& b) { return multiplies_by_library(*b); });
+        });
+    }
+    static void start_library() {
+        const ComputingThread computing;
+        try {
+            start_matrix_library();
+        } catch (const Error&) {  // whoever multiplies will say
+        }
+    }
     /// `inside`: also of the steps in loops that run as one function.
     void compile(Computation& c, bool inside) const {
         std::vector<Thunk*> thunks;

@@ -3,12 +3,15 @@
 
 #include <algorithm>
 #include <complex>
+#include <mutex>
 #include <string>
 #include <type_traits>
+#include <vector>
 
 #include <dnnl.h>
 
 #include "base/error.h"
+#include "jit/kernels/library.h"
 #include "jit/kernels/products/packed_product.h"
 #include "jit/kernels/products/slender_product.h"
 #include "jit/kernels/products/small_product.h"
@@ -38,6 +41,16 @@ void sgemm(const DotCore& c, const float* a, const float* b, float* out, float b
 }
 
 }  // namespace
+
+void start_matrix_library() {
+    static std::once_flag started;
+    std::call_once(started, [] {
+        constexpr std::int64_t kSide = 16;
+        std::vector<float> zeros(3 * kSide * kSide, 0.0f);
+        const float *a = zeros.data(), *b = a + kSide * kSide;
+        check(dnnl_sgemm('N', 'N', kSide, kSide, kSide, 1.0f, a, kSide, b, kSide, 0.0f, zeros.data() + 2 * kSide * kSide, kSide));
+    });
+}
 
 std::int64_t core_product_bytes(DotRoutine routine, Arithmetic arithmetic, const DotCore& core) {
     if (routine != DotRoutine::Packed) return 0;

@@ -28,6 +28,8 @@ public:
 
     void run(void* const* in, void* const* out, void* scratch) const override { compute(in, out, scratch, nullptr); }
 
+    bool multiplies_by_library() const override { return routine_ == DotRoutine::Library && arithmetic_ == Arithmetic::F32; }
+
     bool has_pieces(std::int64_t granule) const override {
         const DotCore& c = shape_.core;
         if (c.m == 0 || c.n == 0 || (c.out_n != 1 && c.n != 1) || (c.out_m != c.n && c.m != 1)) return false;

@@ -89,6 +89,7 @@ public:
         const Operands operands = dense(in, scratch);
         product_->run(operands.data(), out, static_cast<char*>(scratch) + bytes_);
     }
+    bool multiplies_by_library() const override { return product_->multiplies_by_library(); }
     bool has_pieces(std::int64_t granule) const override { return product_->has_pieces(granule); }
     void run_in_pieces(void* const* in, void* const* out, void* scratch, std::int64_t granule, const BehindPieces& behind) const override {
         const Operands operands = dense(in, scratch);

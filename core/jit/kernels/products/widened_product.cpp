@@ -81,6 +81,7 @@ public:
         own_bytes_ = checked_add(own_bytes_, checked_align(core_product_bytes(routine_, arithmetic, core), 64));
     }
     std::int64_t scratch_bytes() const override { return checked_mul(own_bytes_, threads); }
+    bool multiplies_by_library() const override { return routine_ == DotRoutine::Library && arithmetic_ == Arithmetic::F32; }
 
     void run(void* const* in, void* const* out, void* scratch) const override {
         const DotCore& c = shape_.core;
