@@ -18,6 +18,7 @@
 
 #include <jaxscope/jit.h>
 #include <jaxscope/numpy.h>
+#include <jaxscope/partition.h>
 #include <jaxscope/policy.h>
 #include <jaxscope/vmap.h>
 
