@@ -165,5 +165,22 @@ TEST(WholeLoops, SmallProductsAreThoseOfTheRoutines) {
     }
 }
 
+/// A caller passes null for what isn't kept, though the loop has it as an operand.
+TEST(WholeLoops, WhatIsNotKeptIsNotRead) {
+    for (const char* type : {"f32[]", "f32[3]", "f32[40]"}) {
+        const std::string t = type;
+        const JaxprPtr j = program(
+            "{ lambda ; a:f32[] b:" + t + " c:" + t + ". let d:f32[] _:" + t + " = scan[_split_transpose=False jaxpr={ lambda ; e:" + t +
+            " f:f32[] g:" + t + ". let h:f32[] = mul f 2.0:f32[]; i:" + t +
+            " = sin g in (h, i) } length=3 linear=(False, False, False) num_carry=2 num_consts=1 reverse=False unroll=1] b a c in (d,) }");
+        const auto executable = Executable::compile_in_place(j, {}, {true, false, false});
+        const ArrayPtr x = array(f32({}), std::vector<float>{1.5});
+        const ArrayConst* in[] = {x.get(), nullptr, nullptr};
+        std::vector<ArrayPtr> given, out;
+        executable->run_in_place(in, given, out);
+        EXPECT_EQ(numbers<float>(out.at(0)), (std::vector<float>{12})) << t;
+    }
+}
+
 }  // namespace
 }  // namespace jaxscope

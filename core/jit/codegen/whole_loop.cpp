@@ -76,6 +76,17 @@ private:
         b_.CreateMemMove(to, unknown, from, unknown, static_cast<std::uint64_t>(bytes));
     }
 
+    /// The same from an operand, which may be null: what nobody reads isn't passed to a program.
+    void copy_operand(Value* to, Value* from, std::int64_t bytes) {
+        if (!llvm::isa<llvm::LoadInst>(from)) return copy(to, from, bytes);  // a loop's in this one: memory of ours
+        BasicBlock *there = new_block("there"), *next = new_block("on");
+        b_.CreateCondBr(b_.CreateIsNotNull(from), there, next);
+        b_.SetInsertPoint(there);
+        copy(to, from, bytes);
+        b_.CreateBr(next);
+        b_.SetInsertPoint(next);
+    }
+
     // ---- Steps ----------------------------------------------------------------------------------------------------------------------
     Places places_of(const Computation& body, const Places& inputs, const Places& outputs, Value* arena) {
         Places out;
@@ -101,7 +112,7 @@ private:
             if (t.kind == Thunk::Kind::Kernel)
                 call_kernel(*t.kernel, args, scratch);
             else if (t.kind == Thunk::Kind::Library)
-                write_call(body.graph->nodes[t.nodes[0]], args);
+                write_call(body.graph->nodes[t.nodes[0]], args, t.reads.size());
             else if (t.kind == Thunk::Kind::Copy)
                 copy(args[1], args[0], body.buffers[static_cast<std::size_t>(t.reads[0])].aval->bytes());
             else
@@ -126,8 +137,8 @@ private:
         }
         b_.CreateCall(f, {table_of(args.begin(), args.end()), i64(0), i64(kernel.tasks()), or_null(scratch)});
     }
-    void write_call(const Node& n, const Places& args) {
-        const auto results = args.begin() + static_cast<std::ptrdiff_t>(n.in.size());
+    void write_call(const Node& n, const Places& args, std::size_t operands) {
+        const auto results = args.begin() + static_cast<std::ptrdiff_t>(operands);
         write_out_call(b_, n, Places(args.begin(), results), Places(results, args.end()));
     }
     llvm::MDNode* rarely() { return llvm::MDBuilder(module_.getContext()).createBranchWeights(1, 1000000); }
@@ -177,7 +188,7 @@ private:
             } else {
                 carry.now = at(scratch, t.carry_offsets[c]), carry.next = carry.result;
             }
-            copy(carry.now, first, carry.bytes);
+            copy_operand(carry.now, first, carry.bytes);
         }
         return carries;
     }
@@ -208,7 +219,7 @@ private:
             const std::int64_t bytes = n.op().in[i]->bytes();
             if (bytes > kHeld || llvm::isa<llvm::AllocaInst>(args[i]->stripPointerCasts())) continue;
             Value* own = own_memory(bytes);
-            copy(own, args[i], bytes);
+            copy_operand(own, args[i], bytes);
             args[i] = own;
         }
     }
