@@ -171,16 +171,19 @@ Linearized linearize(const JaxprPtr& j, const std::vector<bool>& wrt, std::size_
     return out;
 }
 
-Vjp vjp(const JaxprPtr& j, const std::vector<bool>& wrt, std::size_t num_outputs) {
+JaxprPtr pullback(const JaxprPtr& j, const Linearized& lin, const std::vector<bool>& wrt, std::size_t num_outputs) {
     num_outputs = std::min(num_outputs, j->outvars.size());
-    const Linearized lin = linearize(j, wrt, num_outputs);
     JaxprBuilder b;
     Values residuals, ct;
     const Avals in = lin.linear->in_avals();
     for (std::size_t i = 0; i < lin.num_residuals; ++i) residuals.push_back(b.add_input(in[i]));
     for (std::size_t k = 0; k < num_outputs; ++k) ct.push_back(b.add_input(tangent_aval(j->aval(j->outvars[k]))));
     const LinearPart part{lin.linear, lin.wrt, lin.nonzero_out};
-    return {lin.forward, b.finish(pull_back(b, part, residuals, ct, wrt, j->in_avals()), j->name), lin.num_residuals};
+    return b.finish(pull_back(b, part, residuals, ct, wrt, j->in_avals()), j->name);
+}
+Vjp vjp(const JaxprPtr& j, const std::vector<bool>& wrt, std::size_t num_outputs) {
+    const Linearized lin = linearize(j, wrt, num_outputs);
+    return {lin.forward, pullback(j, lin, wrt, num_outputs), lin.num_residuals};
 }
 
 JaxprPtr value_and_pullback(const JaxprPtr& j, const std::vector<bool>& wrt) {

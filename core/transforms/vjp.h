@@ -31,6 +31,9 @@ struct Linearized {
 /// Parameters as for `vjp`, whose forward pass this is.
 Linearized linearize(const JaxprPtr& j, const std::vector<bool>& wrt, std::size_t num_outputs);
 
+/// The backward pass of what was linearized. Throws what transposition is refused for.
+JaxprPtr pullback(const JaxprPtr& j, const Linearized& lin, const std::vector<bool>& wrt, std::size_t num_outputs);
+
 /// jax.vjp as two jaxprs.
 struct Vjp {
     JaxprPtr forward;  ///< inputs as the function's; outputs: its results, then the residuals (no literals, no duplicates)

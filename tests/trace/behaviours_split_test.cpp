@@ -90,6 +90,10 @@ TEST(Split, FlagsOfAnotherNumberAreRefused) {
                   pe::partial_eval_jaxpr_custom(two_sines(), {false, true, true}, true, false, false, policies::everything_saveable);
               }),
               "partial_eval_jaxpr_custom: in_unknowns has 3 flags, the jaxpr has 2 inputs");
+    EXPECT_EQ(error_of([] {
+                  pe::partial_eval_jaxpr_custom(two_sines(), {false, true}, {true, false}, false, false, policies::everything_saveable);
+              }),
+              "partial_eval_jaxpr_custom: input 1 is unknown and not in in_inst, so that neither half has it");
     EXPECT_EQ(
         error_of([] { jax::ad_checkpoint::transpose_jaxpr(two_sines(), true, false); }).rfind("expected a function that is linear", 0), 0u);
 }

@@ -305,6 +305,31 @@ TEST(RefusedAsJax, BackwardRules) {
     EXPECT_EQ(gradient([](Array, Array) { return std::tuple(Array(2)); }).item(), 2.);  // JAX takes an int32 for a float32
 }
 
+TEST(RefusedAsJax, WhatCantBeTransposedWhereThePullbackIsCalled) {
+    const auto f = jax::custom_vjp([](Array a) { return a * 2.; })
+                       .defvjp(
+                           [](Array a) {
+                               return std::pair{a * 2., a};
+                           },
+                           [](Array, Array ct) { return ct * 2.; });
+    const std::string sentence = "Custom VJP bwd rule must produce an output with the same container (pytree) structure as the args tuple";
+    const auto value = [&](Array a) { return jax::vjp(f, a).first; };
+    const auto [y, pullback] = jax::vjp(f, Array(3.));
+    EXPECT_EQ(y.item(), 6.);
+    for (int again = 0; again < 2; ++again) EXPECT_EQ(error_of([&, f = pullback, ct = y] { f(ct); }).rfind(sentence, 0), 0u);
+    EXPECT_EQ(jax::jit(value)(Array(3.)).item(), 6.);
+    EXPECT_EQ(jax::vmap(value)(jnp::ones(2)).sum().item(), 4.);
+    EXPECT_EQ(jax::vjp(jax::checkpoint(f), Array(3.)).first.item(), 6.);
+    EXPECT_EQ(jax::make_jaxpr(value)(3.).str(), "{ lambda ; a:f32[]. let b:f32[] = mul a 2.0:f32[] in (b,) }");
+    EXPECT_EQ(error_of([&] { jax::grad(f)(3.); }).rfind(sentence, 0), 0u);
+    EXPECT_EQ(error_of([&] { jax::jvp(f, std::tuple(Array(3.)), std::tuple(Array(1.))); }),
+              "can't apply forward-mode autodiff (jvp) to a custom_vjp function.");
+    const auto doubled = [](Array a) { return lax::while_loop([](Array c) { return c < 9.; }, [](Array c) { return c * 2.; }, a); };
+    const auto loop = jax::vjp(doubled, Array(1.));
+    EXPECT_EQ(loop.first.item(), 16.);
+    EXPECT_EQ(error_of([&] { loop.second(loop.first); }).rfind("Reverse-mode differentiation does not work for lax.while_loop", 0), 0u);
+}
+
 TEST(RefusedAsJax, ConditionsThatAreTrees) {
     const auto more = [](Array c) { return c + 1; };
     EXPECT_EQ(error_of([&] {

@@ -83,6 +83,23 @@ TEST(KnownValues, AnAnswerIsForOneCall) {
     for (const float x : {2.0f, -2.0f}) EXPECT_EQ(grad([&](Array a) { return f(a); })(Array(x)).item(), 7);
 }
 
+TEST(KnownValues, RulesBranchOnThePrimals) {
+    const auto twice = [](Array x) { return x * 2.0f; };
+    const auto forward = custom_jvp(twice).defjvp([&](std::tuple<Array> p, std::tuple<Array> t) {
+        const Array x = std::get<0>(p), dx = std::get<0>(t);
+        return std::pair(twice(x), x > 0 ? dx * 3.0f : dx * 5.0f);
+    });
+    const auto reverse = custom_vjp(twice).defvjp([&](Array x) { return std::pair(twice(x), x > 0 ? Array(3.0f) : Array(5.0f)); },
+                                                  [](Array r, Array ct) { return std::tuple(r * ct); });
+    for (const float x : {2.0f, -2.0f}) {
+        EXPECT_EQ(grad(forward)(Array(x)).item(), x > 0 ? 3 : 5);
+        EXPECT_EQ(jvp(forward, std::tuple(Array(x)), std::tuple(Array(1.0f))).second.item(), x > 0 ? 3 : 5);
+        EXPECT_EQ(grad(reverse)(Array(x)).item(), x > 0 ? 3 : 5);
+    }
+    EXPECT_NE(why_not([&] { jit(grad(reverse))(Array(2.0f)); }).find("Attempted boolean conversion"), std::string::npos);
+    EXPECT_EQ(jit(reverse)(Array(2.0f)).item(), 4) << "nobody asks for the rule";
+}
+
 TEST(KnownValues, BoundsOfLoopsAreThoseThatAreKnown) {
     const auto power = [](Array x, Array n) {
         return lax::fori_loop(

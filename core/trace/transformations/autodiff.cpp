@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
 
 #include "base/error.h"
 #include "calls/families.h"
@@ -171,7 +172,8 @@ std::vector<Array> jvp(Call& call, const std::vector<Array>& tangents, const Des
 namespace {
 
 struct LinearState final : Kept {
-    JaxprPtr jaxpr;                ///< inputs: residuals, then what is given
+    JaxprPtr jaxpr;  ///< inputs: residuals, then what is given; null: `refused` says why there is none
+    std::optional<Error> refused;
     std::vector<Array> residuals;  ///< in the order of its leading inputs
     Half half = Half::pullback;
     bool transposes = false;  ///< of linear_transpose, whose errors say other things
@@ -205,19 +207,21 @@ Linearized linearize_call(Call& call, Half half, bool has_aux) {
     const Avals results = open->out_avals(), inputs = avals_of(call.leaves);
     const auto front = [&](const Avals& a) { return Avals(a.begin(), a.begin() + static_cast<std::ptrdiff_t>(n)); };
     const PyTreeDef result_tree = has_aux ? t.out_tree.children().front() : t.out_tree;
-    JaxprPtr forward;
+    const ::jaxscope::Linearized l = ::jaxscope::linearize(open, wrt, n);
+    JaxprPtr forward = l.forward;
     if (pulls) {
-        Vjp v = ::jaxscope::vjp(open, wrt, n);
-        forward = region.half(v.forward, false, call.where);
-        s->jaxpr = region.half(v.backward, true, call.where);
+        forward = region.half(l.forward, false, call.where);
+        try {
+            s->jaxpr = region.half(pullback(open, l, wrt, n), true, call.where);
+        } catch (const Error& e) {
+            s->refused = e;  // JAX transposes when the pullback is called
+        }
         s->tree = result_tree;
         s->given = front(results);
         s->taken.assign(n, true);
         s->out = inputs;
         s->made.assign(inputs.size(), true);
     } else {
-        ::jaxscope::Linearized l = ::jaxscope::linearize(open, wrt, n);
-        forward = l.forward;
         s->jaxpr = l.linear;
         s->tree = make_tree(call.arguments());
         s->given = inputs;
@@ -345,6 +349,7 @@ std::vector<Array> apply_linear(Kept& kept, const std::vector<Array>& in, const 
     auto& s = static_cast<LinearState&>(kept);
     return at_place(where, [&] {
         check_given(s, in, make_tree(tree));
+        if (s.refused) throw Error(*s.refused);
         std::vector<Array> operands = s.residuals;
         for (std::size_t i = 0; i < in.size(); ++i)
             if (s.taken[i]) operands.push_back(in[i]);

@@ -194,6 +194,12 @@ std::vector<Array> run_directly(Call& f) {
     return out;
 }
 
+/// A rule of values like these. As under grad and jvp a function may, it may branch on primals that are known.
+TracedCall trace_rule(Call& rule, const Avals& in, const std::vector<Array>& primals, const char* what, const char* name) {
+    Trace trace(what, name);
+    trace.inputs_are(primals);
+    return trace_call_in(trace, rule, in, nullptr);
+}
 Avals with_tangents(const Avals& in) {
     Avals out = in;
     for (const AvalRef a : in) out.push_back(tangent_aval(a));
@@ -240,7 +246,7 @@ std::vector<Array> custom_jvp(Call& f, Call& rule, const RuleNames& names) {
         table->rules.push_back(entry);
         const Tracing tracing({f.type, rule.type, names.identity, tree, avals, table});
         keeping_error(table->rules.front(), [&] {
-            const TracedCall r = trace_call(rule, with_tangents(avals), "custom_jvp", names.rule);
+            const TracedCall r = trace_rule(rule, with_tangents(avals), f.leaves, "custom_jvp", names.rule);
             check_jvp_outputs(r, call.function, names);
             call.complete(table->rules.front(), r.traced);
         });
@@ -319,7 +325,7 @@ struct ForwardTypes {
     }
 };
 ForwardTypes trace_forward(CustomCall& call, CustomRule& entry, const Call& f, Call& fwd, const RuleNames& names) {
-    const TracedCall forward = trace_call(fwd, avals_of(f.leaves), "custom_vjp fwd", names.rule);
+    const TracedCall forward = trace_rule(fwd, avals_of(f.leaves), f.leaves, "custom_vjp fwd", names.rule);
     const std::vector<PyTreeDef> pair = forward.out_tree.children();
     const Avals all = forward.traced.jaxpr->out_avals();
     const std::size_t n = pair[0].num_leaves();
@@ -496,7 +502,7 @@ std::vector<Array> custom_jvp(Call& f, PerturbedRules& rules, const RuleNames& n
             Avals in = avals;
             for (std::size_t i = 0; i < avals.size(); ++i)
                 if (perturbed[i]) in.push_back(tangent_aval(avals[i]));
-            const TracedCall r = trace_call(rule, in, "custom_jvp", names.rule);
+            const TracedCall r = trace_rule(rule, in, f.leaves, "custom_jvp", names.rule);
             check_jvp_outputs(r, call.function, names, rules.zeros);
             call.complete(entry, r.traced);
             entry.out_zeros = rules.zeros;

@@ -72,10 +72,17 @@ Split partial_eval_jaxpr_custom(const Jaxpr& jaxpr, const FlagOrEach& in_unknown
     const auto out = [&](const FlagOrEach& f, const char* what) {
         return f.each(j->outvars.size(), "partial_eval_jaxpr_custom", what, "result", where);
     };
+    const std::vector<bool> unknown = in(in_unknowns, "in_unknowns"), inst = in(in_inst, "in_inst");
+    for (std::size_t i = 0; i < unknown.size(); ++i)
+        if (unknown[i] && !inst[i])
+            detail::refuse_at(
+                where, ErrorCode::BadUsage,
+                "partial_eval_jaxpr_custom: input " + std::to_string(i) + " is unknown and not in in_inst, so that neither half has it",
+                "unknown inputs are instantiated: true in in_inst");
     return detail::at_place(where, [&] {
-        const CustomPartialEval r = jaxscope::partial_eval_jaxpr_custom(
-            j, in(in_unknowns, "in_unknowns"), in(in_inst, "in_inst"), out(ensure_out_unknowns, "ensure_out_unknowns"),
-            out(ensure_out_inst, "ensure_out_inst"), PolicyQuery{detail::policy_spec(saveable), {}});
+        const CustomPartialEval r =
+            jaxscope::partial_eval_jaxpr_custom(j, unknown, inst, out(ensure_out_unknowns, "ensure_out_unknowns"),
+                                                out(ensure_out_inst, "ensure_out_inst"), PolicyQuery{detail::policy_spec(saveable), {}});
         return Split{detail::public_jaxpr(r.known), detail::public_jaxpr(r.staged), r.unknown_out, r.inst_out,
                      static_cast<std::size_t>(r.num_residuals)};
     });

@@ -159,6 +159,11 @@ void attention() {
     PAIR("jr.bernoulli(k)", jr::bernoulli(k));
 }
 
+Array two_systems(const Array& t) { return jnp::stack({jnp::matmul(t, t.T()) + jnp::eye(3), jnp::eye(3) * 2.}); }
+Array solve_two(const Array& t, const Array& right) {
+    const Array systems = two_systems(t);
+    return jsp::linalg::solve(systems, right, {.assume_a = "pos"});
+}
 void scipy() {
     PAIR("jsp.special.gammaln(v)", jsp::special::gammaln(v));
     PAIR("jsp.special.logit(nn.sigmoid(x))", jsp::special::logit(nn::sigmoid(x)));
@@ -176,6 +181,24 @@ void scipy() {
          jsp::linalg::solve(jnp::matmul(x, x.T()) + jnp::eye(3), x, {.assume_a = "pos"}));
     PAIR("jsp.linalg.solve(x @ x.T + jnp.eye(3), i, assume_a='pos', lower=True)",
          jsp::linalg::solve(jnp::matmul(x, x.T()) + jnp::eye(3), i, {.assume_a = "pos", .lower = true}));
+    PAIR("(lambda r: jsp.linalg.solve(jnp.stack([x @ x.T + jnp.eye(3), jnp.eye(3) * 2.]), r, assume_a='pos'))(y[:2, :3])",
+         solve_two(x, y[{slice(2), slice(3)}]));
+    PAIR("(lambda r: jsp.linalg.solve(jnp.stack([x @ x.T + jnp.eye(3), jnp.eye(3) * 2.]), r, assume_a='pos'))(jnp.stack([x, y]))",
+         solve_two(x, jnp::stack({x, y})));
+    PAIR("(lambda r: jsp.linalg.solve((x @ x.T + jnp.eye(3))[None], r, assume_a='pos'))(y[:2, :3])", [&] {
+        const Array r = y[{slice(2), slice(3)}], m = jnp::matmul(x, x.T()) + jnp::eye(3);
+        return jsp::linalg::solve(m[{none}], r, {.assume_a = "pos"});
+    }());
+    PAIR(
+        "jax.grad(lambda t: (lambda r: jsp.linalg.solve(jnp.stack([t @ t.T + jnp.eye(3), jnp.eye(3) * 2.]), r, "
+        "assume_a='pos'))(y[:2, :3]).sum())(x)",
+        jax::grad([&](Array t) {
+            return solve_two(t, y[{slice(2), slice(3)}]).sum();
+        })(x));
+    PAIR("(lambda r: jnp.linalg.solve(jnp.stack([x @ x.T + jnp.eye(3), jnp.eye(3) * 2.]), r))(x[None])", [&] {
+        const Array r = x[{none}];
+        return jnp::linalg::solve(two_systems(x), r);
+    }());
     PAIR("jsp.linalg.solve(x @ x.T + jnp.eye(3), i)", jsp::linalg::solve(jnp::matmul(x, x.T()) + jnp::eye(3), i));
     PAIR("jax.grad(lambda t: jsp.linalg.solve(t @ t.T + jnp.eye(3), i, assume_a='pos').sum())(x)",
          jax::grad([&](Array t) { return jsp::linalg::solve(jnp::matmul(t, t.T()) + jnp::eye(3), i, {.assume_a = "pos"}).sum(); })(x));

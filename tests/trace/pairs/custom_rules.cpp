@@ -98,6 +98,7 @@ const auto fv2 = jax::filter_custom_vjp([](Two t) {
 });
 void rules_of_equinox() {
     PAIR("jax.linearize(cvw, v)[0]", jax::linearize(cvw, v).first);
+    PAIR("jax.vjp(cvw, v)[0]", jax::vjp(cvw, v).first);
     PAIR("fj(v, v)", fj(v, v));
     PAIR("jax.grad(lambda a: fj(a, v).sum())(v)", jax::grad([=](Array a) { return fj(a, v).sum(); })(v));
     PAIR("jax.grad(lambda a: fj(v, a).sum())(v)", jax::grad([=](Array a) { return fj(v, a).sum(); })(v));

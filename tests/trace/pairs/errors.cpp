@@ -283,6 +283,7 @@ void collectives() {
     REFUSED("jnp.trace(v)", jnp::trace(v));
 }
 
+Array twice(const Array& m) { return jnp::stack({m, m}); }
 void composed() {
     REFUSED("jnp.tensordot(x, v, 2)", jnp::tensordot(x, v, 2));
     REFUSED("jnp.tensordot(x, w, 2)", jnp::tensordot(x, w, 2));
@@ -313,6 +314,14 @@ void composed() {
     REFUSED("nn.initializers.he_normal()(k, (3,))", nn::initializers::he_normal()(k, 3));
     REFUSED("jsp.linalg.solve(w @ w.T, w, assume_a='positive')",
             jax::scipy::linalg::solve(jnp::matmul(w, w.T()), w, {.assume_a = "positive"}));
+    REFUSED("jsp.linalg.solve(jnp.stack([w @ w.T] * 2), v, assume_a='pos')",
+            jax::scipy::linalg::solve(twice(jnp::matmul(w, w.T())), v, {.assume_a = "pos"}));
+    REFUSED("jsp.linalg.solve(jnp.stack([w @ w.T] * 2), v[None], assume_a='pos')",
+            jax::scipy::linalg::solve(twice(jnp::matmul(w, w.T())), v[{none}], {.assume_a = "pos"}));
+    REFUSED("jnp.linalg.solve(jnp.stack([w @ w.T] * 2), jnp.stack([v] * 2))", jnp::linalg::solve(twice(jnp::matmul(w, w.T())), twice(v)));
+    REFUSED("jnp.linalg.solve(v, v)", jnp::linalg::solve(v, v));
+    REFUSED("jnp.linalg.solve(x, v)", jnp::linalg::solve(x, v));
+    REFUSED("jnp.linalg.solve(w @ w.T, i)", jnp::linalg::solve(jnp::matmul(w, w.T()), i));
     REFUSED("jnp.array([v, [1., 2.]])", jnp::array({v, {1., 2.}}));
     REFUSED("jnp.array([[v[0]], [v[0], 1.]])", jnp::array({{v[0]}, {v[0], 1.}}));
     REFUSED("jsp.linalg.cholesky(x)", jax::scipy::linalg::cholesky(x));

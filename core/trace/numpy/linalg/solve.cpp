@@ -41,12 +41,23 @@ using namespace matrices;  // NOLINT(google-build-using-namespace)
 
 namespace {
 
+/// A matrix times a vector, or batches of both, which are broadcast to each other.
 JaxprPtr highest_product(AvalRef a, AvalRef x, bool transposed) {
     JaxprBuilder b;
-    const Value matrix = b.add_input(a), vector = b.add_input(x);
+    Value matrix = b.add_input(a), vector = b.add_input(x);
+    const std::int64_t batches = static_cast<std::int64_t>(a->rank()) - 2;
+    if (!std::equal(a->shape.begin(), a->shape.end() - 2, x->shape.begin(), x->shape.end() - 1)) {
+        Dims rows = detail::broadcast_shapes({Dims(a->shape.begin(), a->shape.end() - 2), Dims(x->shape.begin(), x->shape.end() - 1)});
+        rows.push_back(x->shape.back());
+        vector = detail::broadcast_to(b, vector, rows);
+        rows.back() = a->shape[a->rank() - 2];
+        rows.push_back(a->shape.back());
+        matrix = detail::broadcast_to(b, matrix, rows);
+    }
     DotGeneralParams p;
-    p.dimension_numbers.lhs_contract = {transposed ? 0 : 1};
-    p.dimension_numbers.rhs_contract = {0};
+    for (std::int64_t i = 0; i < batches; ++i) p.dimension_numbers.lhs_batch.push_back(i), p.dimension_numbers.rhs_batch.push_back(i);
+    p.dimension_numbers.lhs_contract = {transposed ? 0 : batches + 1};
+    p.dimension_numbers.rhs_contract = {batches};
     if (transposed) std::swap(p.dimension_numbers.lhs_contract, p.dimension_numbers.rhs_contract);
     const Attr highest = Attr::Enum{"Precision", "HIGHEST"};
     p.precision = Attr::tuple({highest, highest});
@@ -98,10 +109,6 @@ Array solve_vector(const Array& a, const Array& lu, const Array& order, const Ar
         .front();
 }
 Array solve_matrix(const Array& a, const Array& b) {
-    if (a.ndim() > 2) {  // the batch dimensions that both have, from the front
-        if (b.ndim() == a.ndim()) return jax::vmap(solve_matrix)(a, b);
-        return jax::vmap(solve_matrix, {.in_axes = {0, none}})(a, b);
-    }
     const std::vector<Array> factors = detail::bind_primitive(kLu, {jax::lax::stop_gradient(a)}, {}, Where("", 0, ""));
     if (b.ndim() == 1) return solve_vector(a, factors[0], factors[2], b);
     const auto column = [&](const Array& each) { return solve_vector(a, factors[0], factors[2], each); };
@@ -121,13 +128,19 @@ Array solve(const Operand& a, const Operand& b) {
             const D type = detail::inexact(to.type);
             return Values{detail::converted(o, w[0], type, to.weak), detail::converted(o, w[1], type, to.weak)};
         });
-        expect_square(v[0], "solve", where);
         const Array &m = v[0], &r = v[1];
-        if (r.ndim() == 0 || (r.ndim() > 1 && r.ndim() > m.ndim()) || r.shape(r.ndim() == 1 ? 0 : -2) != m.shape(-1))
+        if (m.ndim() < 2)
             detail::refuse_at(where, ErrorCode::BadUsage,
-                              fmt::format("Invalid shapes for solve: {}, {}.", m.shape().str(), r.shape().str()),
-                              "the right side has as many rows as the matrix: x.T() or jnp::reshape");
-        return solve_matrix(m, r);
+                              "left hand array must be at least two dimensional; got a.shape=" + m.shape().str(),
+                              "give a matrix, or matrices behind each other");
+        if (r.ndim() > 1 && m.ndim() == r.ndim() + 1 && m.shape(-1) == r.shape(-1) && m.shape(-1) != r.shape(-2))
+            detail::refuse_at(where, ErrorCode::BadUsage,
+                              fmt::format("Invalid shapes for solve: {}, {}. Prior to JAX v0.5.0, this would have been treated as a "
+                                          "batched 1-dimensional solve. To recover this behavior, use solve(a, b[..., "
+                                          "None]).squeeze(-1).",
+                                          m.shape().str(), r.shape().str()),
+                              "jnp::squeeze(solve(a, b[{jax::ellipsis, jax::none}]), -1)");
+        return vectorize(solve_matrix, r.ndim() == 1 ? "(m,m),(m)->(m)" : "(m,m),(m,n)->(m,n)", where)(m, r);
     };
     const Operand in[] = {a, b};
     const std::vector<Array> given = apply(in, where, [](Builder&, const Values& v) { return v; });
@@ -172,11 +185,14 @@ Array matrix_power(const Operand& a, std::int64_t n) {
 }  // namespace linalg
 
 namespace {
-/// By Cholesky's factor: the matrix is its own transpose.
-Array solve_by_factor(const Array& a, const scipy::linalg::Factor& factor, const Array& b) {
-    if (b.ndim() == 2)
-        return jax::vmap([&](const Array& column) { return solve_by_factor(a, factor, column); }, {.in_axes = 1, .out_axes = 1})(b);
+/// A vector, or one for each matrix, by Cholesky's factor: the matrix is its own transpose.
+Array solve_by_factor(const Array& a, const scipy::linalg::Factor& factor, const Array& b, const Where& where) {
     const JaxprPtr product = highest_product(a.node()->aval, b.node()->aval, false);
+    const Shape found(product->out_avals().front()->shape);
+    if (found.str() != b.shape().str())
+        detail::refuse_at(where, ErrorCode::TypeMismatch,
+                          fmt::format("matvec() output shapes must match b, got [{}] and [{}]", found.str(), b.shape().str()),
+                          "give a right side for each matrix: jnp::broadcast_to");
     const auto by_factor = [&](const std::vector<Array>& in) { return scipy::linalg::cho_solve({in[0], factor.second}, in[1]); };
     const auto solver = [&] { return jaxpr_of(by_factor, {factor.first, b}); };  // JAX traces it for each of the two
     const Operand in[] = {a, factor.first, b};
@@ -187,12 +203,24 @@ Array solve_by_factor(const Array& a, const scipy::linalg::Factor& factor, const
                  })
         .front();
 }
-Array solved_as_assumed(const Array& a, const Array& b, const scipy::linalg::SolveOptions& o) {
+Array solved_as_assumed(const Array& a, const Array& b, const scipy::linalg::SolveOptions& o, const Where& where) {
     const bool positive = std::strcmp(o.assume_a, "pos") == 0;
     return detail::composed_one("_solve", fmt::format("{} {}", o.assume_a, static_cast<bool>(o.lower)), {a, b}, [&](const Arrays& given) {
         if (!positive) return linalg::solve(given[0], given[1]);
         const Arrays v = detail::arrays_of_one_type(given, true);
-        return solve_by_factor(v[0], scipy::linalg::cho_factor(jax::lax::stop_gradient(v[0]), o.lower), v[1]);
+        const Array &m = v[0], &r = v[1];
+        if (m.ndim() < 2 || (r.ndim() != m.ndim() && r.ndim() != m.ndim() - 1) || m.shape(-1) != m.shape(-2) ||
+            m.shape(-1) != r.shape(static_cast<std::int64_t>(m.ndim()) - 2))
+            detail::refuse_at(where, ErrorCode::BadUsage,
+                              fmt::format("The arguments to solve must have shapes a=[..., m, m] and b=[..., m, k] or b=[..., m]; got "
+                                          "a={} and b={}",
+                                          m.shape().str(), r.shape().str()),
+                              "the right side has as many rows as the matrix, and its batch dimensions");
+        const auto factor = scipy::linalg::cho_factor(jax::lax::stop_gradient(m), o.lower);
+        const auto one = [&](const Array& vector) { return solve_by_factor(m, factor, vector, where); };
+        if (m.ndim() == r.ndim() + 1) return one(r);
+        const int last = static_cast<int>(r.ndim()) - 1;
+        return jax::vmap(one, {.in_axes = last, .out_axes = last})(r);
     });
 }
 }  // namespace
@@ -208,9 +236,7 @@ Array solve(const Operand& a, const Operand& b, const SolveOptions& o) {
                           fmt::format("Expected assume_a to be one of ['gen', 'sym', 'her', 'pos']; got '{}'", o.assume_a),
                           "leave it out where nothing is known of the matrix");
     const detail::InUsersLine line(a.where);
-    const Array matrix = numpy::asarray(a), right = numpy::asarray(b);
-    const auto one = [&](const Array& m, const Array& r) { return numpy::solved_as_assumed(m, r, o); };
-    return numpy::vectorize(one, right.ndim() == 1 ? "(m,m),(m)->(m)" : "(m,m),(m,n)->(m,n)")(matrix, right);
+    return numpy::solved_as_assumed(numpy::asarray(a), numpy::asarray(b), o, a.where);
 }
 
 }  // namespace jaxscope::jax::scipy::linalg

@@ -4,6 +4,7 @@
 
 #include <jaxscope/lax.h>
 #include <jaxscope/scipy.h>
+#include <jaxscope/vectorize.h>
 #include <jaxscope/vmap.h>
 
 #include "base/error.h"
@@ -88,6 +89,14 @@ Array cho_solve(const Factor& c_and_lower, const Operand& b) {
     const Operand c(factor, b.where.file, b.where.line, b.where.function);
     return composed_one("_cho_solve", low ? "lower" : "", {c, b}, [&](const Arrays& given) {
         const Arrays v = inexact_pair(given);
+        // JAX takes a row for each matrix for vectors where it could be one.
+        if (v[1].ndim() > 1 && v[0].ndim() == v[1].ndim() + 1 && v[0].shape(-1) == v[1].shape(-1)) {
+            const auto half = [&](bool transposed) {
+                return numpy::vectorize([=](const Array& m, const Array& r) { return solved(m, r, low, false, transposed); },
+                                        "(n,n),(n)->(n)");
+            };
+            return half(low)(v[0], half(!low)(v[0], v[1]));
+        }
         check_system(b, v, "cho_solve");
         return solved(v[0], solved(v[0], v[1], low, false, !low), low, false, low);
     });
