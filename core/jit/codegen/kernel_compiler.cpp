@@ -48,6 +48,7 @@ struct Quiet final : llvm::DiagnosticHandler {
 struct Job {
     CodeWish wish;
     std::vector<std::size_t> wishes;  ///< their numbers
+    std::vector<std::uint64_t> key;   ///< of a kernel
 };
 
 /// One object file with the kernels of a few jobs.
@@ -162,7 +163,7 @@ std::vector<Batch> missing_code(CodeStore& store, const std::vector<CodeWish>& w
         const std::lock_guard lock(store.mutex);
         for (std::size_t w = 0; w < wishes.size(); ++w) {
             if (!wishes[w].kernel) {
-                jobs.push_back({wishes[w], {w}});
+                jobs.push_back({wishes[w], {w}, {}});
                 continue;
             }
             std::vector<std::uint64_t> key = wishes[w].kernel->key();
@@ -170,8 +171,8 @@ std::vector<Batch> missing_code(CodeStore& store, const std::vector<CodeWish>& w
                 done[w] = known->second;
                 continue;
             }
-            const auto [at, first] = job_of.try_emplace(std::move(key), jobs.size());
-            if (first) jobs.push_back({wishes[w], {}});
+            const auto [at, first] = job_of.try_emplace(key, jobs.size());
+            if (first) jobs.push_back({wishes[w], {}, std::move(key)});
             jobs[at->second].wishes.push_back(w);
         }
     }
@@ -213,11 +214,11 @@ void compile_all(CodeStore& store, std::vector<Batch>& batches, int threads) {
 
 }  // namespace
 
-void rehearse_compilation(const Kernel& kernel) {
+void rehearse_compilation(std::shared_ptr<const Kernel> kernel) {
     CodeStore& store = CodeStore::get();
     Unit unit;
     const std::string name = "rehearsed";
-    unit.add({std::shared_ptr<const Kernel>(std::shared_ptr<void>(), &kernel)}, name);
+    unit.add({std::move(kernel)}, name);
     std::unique_ptr<llvm::MemoryBuffer> object = unit.compile();
     const std::lock_guard lock(store.mutex);
     store.add(std::move(object));
@@ -235,8 +236,8 @@ std::vector<KernelFunction> compile_code(const std::vector<CodeWish>& wishes, in
         for (std::size_t i = 0; i < b.jobs.size(); ++i) {
             const KernelFunction code = store.find(b.symbol(i));
             for (const std::size_t w : b.jobs[i].wishes) out[w] = code;
-            const std::shared_ptr<const Kernel>& kernel = b.jobs[i].wish.kernel;
-            if (kernel && store.known.try_emplace(kernel->key(), code).second) store.keep.push_back(kernel);
+            const Job& job = b.jobs[i];
+            if (job.wish.kernel && store.known.try_emplace(job.key, code).second) store.keep.push_back(job.wish.kernel);
         }
     }
     return out;

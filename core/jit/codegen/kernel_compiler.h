@@ -22,6 +22,6 @@ std::vector<KernelFunction> compile_code(const std::vector<CodeWish>& wishes, in
 
 /// Compiles and loads a kernel that nobody runs, past the cache on disk: LLVM's start, and pages of its library that are read for the first
 /// time, are half of what the first kernel of a process waits for. Once in a process.
-void rehearse_compilation(const Kernel& kernel);
+void rehearse_compilation(std::shared_ptr<const Kernel> kernel);
 
 }  // namespace jaxscope::exec

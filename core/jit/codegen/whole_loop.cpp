@@ -278,10 +278,9 @@ private:
     /// Back to the head, and on behind the loop. Turns aren't independent: nobody need look for vectors of them.
     void close(Value* again, BasicBlock* head, BasicBlock* after) {
         llvm::LLVMContext& context = module_.getContext();
-        const auto flag = [&](const char* name, bool value) {
-            return llvm::MDNode::get(context, {llvm::MDString::get(context, name), llvm::ConstantAsMetadata::get(b_.getInt1(value))});
-        };
-        llvm::MDNode* id = llvm::MDNode::getDistinct(context, {nullptr, flag("llvm.loop.vectorize.enable", false)});
+        llvm::Metadata* no = llvm::ConstantAsMetadata::get(b_.getFalse());
+        llvm::MDNode* hint = llvm::MDNode::get(context, {llvm::MDString::get(context, "llvm.loop.vectorize.enable"), no});
+        llvm::MDNode* id = llvm::MDNode::getDistinct(context, {nullptr, hint});
         id->replaceOperandWith(0, id);
         (again ? b_.CreateCondBr(again, head, after) : b_.CreateBr(head))->setMetadata(llvm::LLVMContext::MD_loop, id);
         b_.SetInsertPoint(after);

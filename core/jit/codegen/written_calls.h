@@ -8,9 +8,8 @@
 
 namespace jaxscope::exec {
 
-/// Is what a routine does a handful of instructions here? Small products of floats, places of
-/// extremes in short lines, one window that is written into an array (scatter,
-/// dynamic_update_slice).
+/// Is what a routine does a handful of instructions here? Small products of floats, places of extremes in short lines, one window that is
+/// written into an array (scatter, dynamic_update_slice).
 bool can_be_written_out(const Node& call);
 /// Emits those. Operands and results are pointers.
 void write_out_call(llvm::IRBuilder<>& builder, const Node& call, const std::vector<llvm::Value*>& in,

@@ -3,13 +3,6 @@
 
 namespace jaxscope::exec {
 
-void collect_kernels(const Computation& c, std::vector<std::shared_ptr<const Kernel>>& out) {
-    for (const Thunk& t : c.thunks) {
-        if (t.kernel) out.push_back(t.kernel);
-        for (const ComputationPtr& b : t.bodies) collect_kernels(*b, out);
-    }
-}
-
 std::vector<const Computation::PoolEntry*> constants_of_bodies(const Thunk& loop) {
     std::vector<const Computation::PoolEntry*> out;
     for (const ComputationPtr& b : loop.bodies) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <string>
@@ -35,13 +36,14 @@ struct Thunk {
     int scratch = -1;               ///< buffer of scratch memory, or -1
     std::int64_t scratch_each = 0;  ///< kernels: per thread
     std::shared_ptr<const Kernel> kernel;
-    KernelFunction function = nullptr;  ///< of a kernel; of a loop that is one function: see whole
+    /// Of a kernel; of a loop only where it is one function, whose buffers are `reads`, `writes`, then constants_of_bodies.
+    KernelFunction function = nullptr;
     LibraryCallPtr library;
     std::int64_t granule = 0;  ///< not 0: the next thunk, a kernel, runs behind each piece of this one's result (jit/plan/behind_pieces.h)
     RareVector<ComputationPtr> bodies;
     RareVector<std::int64_t> carry_offsets;  ///< loops: offset in the scratch of the second buffer of each carry, or -1: in place
     std::int64_t body_arena = 0;             ///< loops: offset in the scratch of the bodies' arena
-    bool whole = false;                      ///< loops: `function` is all of it; buffers are `reads`, `writes`, constants_of_bodies
+    bool is_whole_loop() const { return !bodies.empty() && function; }
 };
 
 /// A graph as thunks with planned memory. Inputs and outputs are pointers given by the caller; temporaries stand in an arena whose
@@ -69,8 +71,13 @@ struct Computation {
     std::vector<PoolEntry> pool;
 };
 
-/// Kernels of a computation and its bodies.
-void collect_kernels(const Computation& c, std::vector<std::shared_ptr<const Kernel>>& out);
+/// Is `asked` of any step, those of bodies too? It gets the step and the computation that it is in.
+template <class Asked>
+bool any_step(const Computation& c, const Asked& asked) {
+    return std::ranges::any_of(c.thunks, [&](const Thunk& t) {
+        return asked(t, c) || std::ranges::any_of(t.bodies, [&](const ComputationPtr& b) { return any_step(*b, asked); });
+    });
+}
 
 /// What the bodies of a loop, and of loops in it, read of their pools.
 std::vector<const Computation::PoolEntry*> constants_of_bodies(const Thunk& loop);

@@ -120,7 +120,8 @@ public:
         : program_(std::move(program)), c_(std::move(planned.computation)), plan_(std::move(planned.plan)), loops_in_one_(loops_in_one) {
         const Clock::time_point start = Clock::now();
         std::jthread library;  // beside the compilation, whose end waits for it
-        if (multiplies_by_library(*c_)) library = std::jthread(start_library);
+        if (any_step(*c_, [](const Thunk& t, const auto&) { return t.library && t.library->multiplies_by_library(); }))
+            library = std::jthread(start_library);
         compile(*c_, false);
         end_of_preparation();
         fill_pool(*c_);
@@ -197,12 +198,6 @@ public:
     void release_memory() override { frame_.reset(), arena_.reset(); }
 
 private:
-    static bool multiplies_by_library(const Computation& c) {
-        return std::ranges::any_of(c.thunks, [](const Thunk& t) {
-            return (t.library && t.library->multiplies_by_library()) ||
-                   std::ranges::any_of(t.bodies, [](const ComputationPtr& b) { return multiplies_by_library(*b); });
-        });
-    }
     static void start_library() {
         const ComputingThread computing;
         try {
@@ -220,9 +215,10 @@ private:
     }
     void wish(Computation& c, bool inside, std::vector<Thunk*>& thunks, std::vector<CodeWish>& wishes) const {
         for (Thunk& t : c.thunks) {
-            if (!inside && loops_in_one_ && !t.bodies.empty()) t.whole = is_worth_one_function(c, t);
-            if (!t.function && (t.kernel || t.whole)) thunks.push_back(&t), wishes.push_back({t.kernel, t.whole ? &t : nullptr, &c});
-            if (t.whole && !inside) continue;
+            const bool loop = !t.bodies.empty();
+            const bool wanted = !t.function && (loop ? !inside && loops_in_one_ && is_worth_one_function(c, t) : t.kernel != nullptr);
+            if (wanted) thunks.push_back(&t), wishes.push_back({t.kernel, loop ? &t : nullptr, &c});
+            if (loop && wanted) continue;
             for (const ComputationPtr& b : t.bodies) wish(const_cast<Computation&>(*b), inside, thunks, wishes);
         }
     }
@@ -278,7 +274,8 @@ private:
         result.profile = profile.profile(*c_, std::max(1, repeats - 1));
         // Step by step a loop that is one function takes a hundred times as long, with a look at the clock for each step.
         constexpr double kLongest = 0.2;
-        if (!state.inside && has_whole_loops(*c_) && result.best_seconds < kLongest) {
+        const bool whole_loops = any_step(*c_, [](const Thunk& t, const auto&) { return t.is_whole_loop(); });
+        if (!state.inside && whole_loops && result.best_seconds < kLongest) {
             compile(*c_, true);
             copy_in(values, in, false);
             ProfileWatch steps;
@@ -288,11 +285,6 @@ private:
             result.profiled_by_steps = true;
         }
         return result;
-    }
-    static bool has_whole_loops(const Computation& c) {
-        return std::ranges::any_of(c.thunks, [](const Thunk& t) {
-            return t.whole || std::ranges::any_of(t.bodies, [](const ComputationPtr& b) { return has_whole_loops(*b); });
-        });
     }
     void tell_memory(MemoryWatch& memory, RunResult& result) const {
         const std::int64_t peak = memory.meter.peak();

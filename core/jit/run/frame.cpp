@@ -28,13 +28,9 @@ bool holds_nonfinite(const char* data, const Aval& aval) {
 }  // namespace
 
 bool runs_alone(const Computation& c) {
-    for (const Thunk& t : c.thunks) {
-        if (t.kind == Thunk::Kind::Library) return false;
-        if (t.kernel && c.threads > 1 && t.kernel->work() >= kParallelWork) return false;
-        for (const ComputationPtr& body : t.bodies)
-            if (!runs_alone(*body)) return false;
-    }
-    return true;
+    return !any_step(c, [](const Thunk& t, const Computation& in) {
+        return t.kind == Thunk::Kind::Library || (t.kernel && in.threads > 1 && t.kernel->work() >= kParallelWork);
+    });
 }
 
 RunFrame::RunFrame(const Computation& c, char* arena, const RunState& state) : c_(c), arena_(arena), state_(state) {
@@ -42,7 +38,7 @@ RunFrame::RunFrame(const Computation& c, char* arena, const RunState& state) : c
     std::size_t arguments = 0;
     for (const Thunk& t : c.thunks) {
         arguments += t.reads.size() + t.writes.size();
-        if (t.whole) arguments += constants_of_bodies(t).size();
+        if (t.is_whole_loop()) arguments += constants_of_bodies(t).size();
     }
     args_.reserve(arguments);  // they stay where they are: loops set them there
     for (const Thunk& t : c.thunks) calls_.push_back(make_call(t));
@@ -79,7 +75,7 @@ RunFrame::Call RunFrame::make_call(const Thunk& t) {
     } else if (t.kind == Thunk::Kind::Copy) {
         call.tasks = c_.buffers[static_cast<std::size_t>(t.reads[0])].aval->bytes();
     } else if (t.kind == Thunk::Kind::Scan || t.kind == Thunk::Kind::While || t.kind == Thunk::Kind::Cond) {
-        if (t.whole)
+        if (t.is_whole_loop())
             for (const Computation::PoolEntry* e : constants_of_bodies(t)) args_.push_back(const_cast<std::byte*>(e->data.data()));
     }
     return call;
@@ -87,7 +83,7 @@ RunFrame::Call RunFrame::make_call(const Thunk& t) {
 
 void RunFrame::run_loop(const Thunk& t, Call& call) {
     void** args = args_.data() + call.first;
-    if (t.whole && !state_.inside) {
+    if (t.is_whole_loop() && !state_.inside) {
         t.function(args, 0, 1, call.scratch);
         return check_cancelled();
     }

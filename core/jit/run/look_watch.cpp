@@ -49,9 +49,7 @@ std::vector<Onlooker> LookWatch::take(const Computation& c) {
 }
 
 bool has_onlookers(const Computation& c) {
-    return std::any_of(c.thunks.begin(), c.thunks.end(), [&](const Thunk& t) {
-        return onlooker(c, t) || std::any_of(t.bodies.begin(), t.bodies.end(), [](const ComputationPtr& b) { return has_onlookers(*b); });
-    });
+    return any_step(c, [](const Thunk& t, const Computation& in) { return onlooker(in, t) != nullptr; });
 }
 
 }  // namespace jaxscope::exec

@@ -40,9 +40,7 @@ void rehearse() {
     try {
         ComputationOptions options;
         options.threads = 1;
-        std::vector<std::shared_ptr<const Kernel>> kernels;
-        collect_kernels(*plan_computation(build_graph(usual_program()), {}, options), kernels);
-        rehearse_compilation(*kernels.at(0));
+        rehearse_compilation(plan_computation(build_graph(usual_program()), {}, options)->thunks.at(0).kernel);
     } catch (const std::exception&) {  // it was stopped; or what is in the way, whoever compiles next will say
     }
 }

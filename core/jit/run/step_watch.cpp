@@ -148,7 +148,7 @@ void ProfileWatch::add(const Computation& c, const std::string& loop, int runs, 
         const auto met = [&](const ComputationPtr& b) {
             return std::ranges::any_of(b->thunks, [&](const Thunk& s) { return totals_.contains(&s); });
         };
-        if (t.whole && std::ranges::none_of(t.bodies, met)) continue;  // it ran as one function
+        if (t.is_whole_loop() && std::ranges::none_of(t.bodies, met)) continue;  // it ran as one function
         for (const ComputationPtr& body : t.bodies) add(*body, row.eqns.empty() ? loop : row.eqns.back(), runs, out);
     }
 }

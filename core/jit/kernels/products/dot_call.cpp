@@ -32,7 +32,7 @@ public:
 
     bool has_pieces(std::int64_t granule) const override {
         const DotCore& c = shape_.core;
-        if (c.m == 0 || c.n == 0 || (c.out_n != 1 && c.n != 1) || (c.out_m != c.n && c.m != 1)) return false;
+        if (c.m == 0 || c.n == 0 || !c.dense_rows()) return false;
         const std::int64_t rows = rows_of(granule), share = is_small() ? c.m : share_of(c.m, flops(), rows);
         if (c.m % rows != 0 || rows > kLeastRows) return false;
         if (!is_small() && c.m < c.n && flops() >= kOfOneThread) return false;  // its columns are shared

@@ -13,6 +13,8 @@ struct DotLoop {
 struct DotCore {
     std::int64_t m = 1, n = 1, k = 1;
     std::int64_t lhs_m = 1, lhs_k = 1, rhs_k = 1, rhs_n = 1, out_m = 1, out_n = 1;
+    /// Do the result's rows lie one behind the other?
+    bool dense_rows() const { return (out_n == 1 || n == 1) && (out_m == n || m == 1); }
     /// The product of the transposed operands in the other order, which is the transposed result.
     DotCore transposed() const { return {n, m, k, rhs_n, rhs_k, lhs_k, lhs_m, out_n, out_m}; }
 };

@@ -68,7 +68,7 @@ public:
 
     bool has_pieces(std::int64_t granule) const override {
         const DotCore& c = shape_.core;
-        if (swapped_ || !cut_.by_rows || (c.out_n != 1 && c.n != 1) || (c.out_m != c.n && c.m != 1)) return false;
+        if (swapped_ || !cut_.by_rows || !c.dense_rows()) return false;
         return c.m * c.n % granule == 0 && (cut_.blocks() == 1 || cut_.block * c.n % granule == 0);
     }
     void run_in_pieces(void* const* in, void* const* out, void* scratch, std::int64_t, const BehindPieces& behind) const override {
