@@ -11,6 +11,7 @@
 #include "jit/kernels/axes/axis_shape.h"
 #include "jit/kernels/products/dot_shape.h"
 #include "jit/kernels/products/relaid_product.h"
+#include "jit/kernels/scatter/window.h"
 
 namespace jaxscope::exec {
 
@@ -60,56 +61,24 @@ std::optional<Product> product_of(const Node& n) {
     return few_instructions({dot_shape(n.op(), *dot, complete_layouts(n.op(), n.layouts))}, d);
 }
 
-/// A dimension of a window that is written, with strides in elements.
-struct WindowDim {
-    std::int64_t size, operand, update;
-};
-/// One window that indices place.
-struct Window {
-    std::vector<WindowDim> dims;
-    Dims last;         ///< by dimension of the operand: the last place that a window may have
-    Dims strides;      ///< of the operand
-    std::int64_t run;  ///< numbers side by side that are written for each of `dims`
-};
 bool contains(const std::vector<int>& v, std::size_t d) { return std::ranges::find(v, static_cast<int>(d)) != v.end(); }
 
-std::optional<Window> scattered_window(const Op& op, const ScatterKernel& spec) {
+std::optional<Window> one_scattered_window(const Op& op, const ScatterKernel& spec) {
     const DType d = op.in[0]->dtype;
-    const Dims &operand = op.in[0]->shape, &updates = op.in[2]->shape;
+    const Dims& updates = op.in[2]->shape;
     const bool computed = byte_size(d) >= 4 && (is_integer(d) || is_float(d)) && !is_complex(d);
     if (!computed && spec.kind != ScatterKernel::Kind::Set) return std::nullopt;
     if (!spec.operand_batching_dims.empty() || op.in[2]->size() > kMostNumbers || op.in[2]->size() == 0) return std::nullopt;
     for (std::size_t u = 0; u < updates.size(); ++u)
         if (!contains(spec.update_window_dims, u) && updates[u] != 1) return std::nullopt;
-    Window out{{}, {}, row_major_strides(operand), 1};
-    const Dims update_strides = row_major_strides(updates);
-    std::size_t w = 0;
-    for (std::size_t k = 0; k < operand.size(); ++k) {
-        std::int64_t size = 1;
-        if (!contains(spec.inserted_window_dims, k)) {
-            const auto u = static_cast<std::size_t>(spec.update_window_dims.at(w++));
-            size = updates[u];
-            out.dims.push_back({size, out.strides[k], update_strides[u]});
-        }
-        out.last.push_back(operand[k] - size);
-        if (out.last.back() < 0) return std::nullopt;
-    }
+    Window out = scattered_window(op, spec);
+    if (std::ranges::any_of(out.last, [](std::int64_t last) { return last < 0; })) return std::nullopt;
     return out;
 }
-std::optional<Window> updated_window(const Op& op) {
-    const Aval &operand = *op.in[0], &update = *op.in[1];
-    if (update.size() == 0) return std::nullopt;
-    Window out{{}, {}, row_major_strides(operand.shape), 1};
-    // Trailing dimensions that are taken whole make one run with the one before them.
-    std::size_t cut = operand.shape.size();
-    while (cut > 0) {
-        out.run *= update.shape[--cut];
-        if (update.shape[cut] != operand.shape[cut]) break;
-    }
-    if (update.size() / out.run > kMostNumbers) return std::nullopt;
-    const Dims update_strides = row_major_strides(update.shape);
-    for (std::size_t d = 0; d < cut; ++d) out.dims.push_back({update.shape[d], out.strides[d], update_strides[d]});
-    for (std::size_t d = 0; d < operand.shape.size(); ++d) out.last.push_back(operand.shape[d] - update.shape[d]);
+std::optional<Window> window_of_few_runs(const Op& op) {
+    if (op.in[1]->size() == 0) return std::nullopt;
+    Window out = updated_window(op);
+    if (op.in[1]->size() / out.run > kMostNumbers) return std::nullopt;
     return out;
 }
 
@@ -329,8 +298,8 @@ bool with_task(const Node& n, const Fn& fn) {
     std::optional<Window> window;
     if (const auto product = product_of(n)) return fn(*product), true;
     if (const auto extreme = arg_extreme_of(n)) return fn(*extreme), true;
-    if (const auto* scatter = std::get_if<ScatterKernel>(&n.spec()->kind)) window = scattered_window(n.op(), *scatter);
-    if (std::holds_alternative<DynamicUpdateSliceKernel>(n.spec()->kind)) window = updated_window(n.op());
+    if (const auto* scatter = std::get_if<ScatterKernel>(&n.spec()->kind)) window = one_scattered_window(n.op(), *scatter);
+    if (std::holds_alternative<DynamicUpdateSliceKernel>(n.spec()->kind)) window = window_of_few_runs(n.op());
     if (window) fn(*window);
     return window.has_value();
 }

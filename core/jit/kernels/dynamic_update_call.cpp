@@ -4,6 +4,7 @@
 
 #include "ir/types/element.h"
 #include "jit/kernels/library.h"
+#include "jit/kernels/scatter/window.h"
 
 namespace jaxscope::exec {
 
@@ -15,7 +16,7 @@ std::int64_t read_index(DType d, const void* base, std::int64_t i) {
 
 class DynamicUpdateSliceCall final : public LibraryCall {
 public:
-    explicit DynamicUpdateSliceCall(const Op& op) : op_(op), strides_(row_major_strides(op.in[0]->shape)) {}
+    explicit DynamicUpdateSliceCall(const Op& op) : op_(op), window_(updated_window(op)) {}
     bool in_place(std::size_t in, std::size_t out) const override { return in == 0 && out == 0; }
 
     void run(void* const* in, void* const* out, void*) const override {
@@ -26,22 +27,13 @@ public:
         std::int64_t start = 0;
         for (std::size_t d = 0; d < operand.shape.size(); ++d) {
             const std::int64_t at = read_index(op_.in[2 + d]->dtype, in[2 + d], 0);
-            start += std::clamp<std::int64_t>(at, 0, operand.shape[d] - update.shape[d]) * strides_[d];
+            start += std::clamp<std::int64_t>(at, 0, window_.last[d]) * window_.strides[d];
         }
-        // Trailing dimensions that are taken whole make one run with the one before them.
-        std::size_t cut = operand.shape.size();
-        std::int64_t run = 1;
-        while (cut > 0) {
-            run *= update.shape[--cut];
-            if (update.shape[cut] != operand.shape[cut]) break;
-        }
-        const std::int64_t runs = update.size() / run;
-        for (std::int64_t r = 0; r < runs; ++r) {
+        const std::int64_t run = window_.run;
+        for (std::int64_t r = 0; r < update.size() / run; ++r) {
             std::int64_t rest = r, offset = start;
-            for (std::size_t d = cut; d-- > 0;) {
-                offset += rest % update.shape[d] * strides_[d];
-                rest /= update.shape[d];
-            }
+            for (std::size_t d = window_.dims.size(); d-- > 0; rest /= window_.dims[d].size)
+                offset += rest % window_.dims[d].size * window_.dims[d].operand;
             std::memmove(static_cast<char*>(out[0]) + offset * width, static_cast<const char*>(in[1]) + r * run * width,
                          static_cast<std::size_t>(run * width));
         }
@@ -49,7 +41,7 @@ public:
 
 private:
     Op op_;
-    Dims strides_;
+    Window window_;
 };
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include "ir/types/element.h"
 #include "jit/kernels/library.h"
 #include "jit/kernels/scatter/scatter_rows.h"
+#include "jit/kernels/scatter/window.h"
 #include "jit/kernels/stored_types.h"
 #include "jit/kernels/threads/parallel.h"
 
@@ -77,31 +78,24 @@ class ScatterCall final : public LibraryCall {
 public:
     ScatterCall(const Op& op, const ScatterKernel& spec) : op_(op), spec_(spec) {
         const Dims &operand = op.in[0]->shape, &updates = op.in[2]->shape;
-        strides_ = row_major_strides(operand);
         const Dims update_strides = row_major_strides(updates);
         const auto in = [](const std::vector<int>& v, std::size_t d) {
             return std::find(v.begin(), v.end(), static_cast<int>(d)) != v.end();
         };
-        window_of_.assign(operand.size(), 1);
-        std::size_t w = 0;
-        for (std::size_t d = 0; d < operand.size(); ++d) {
-            if (in(spec.inserted_window_dims, d) || in(spec.operand_batching_dims, d)) continue;
-            const auto u = static_cast<std::size_t>(spec.update_window_dims.at(w++));
-            window_of_[d] = updates[u];
-            window_.push_back({updates[u], strides_[d], update_strides[u]});
-        }
+        const Window window = scattered_window(op, spec);
+        window_ = window.dims;
         for (std::size_t d = 0; d < updates.size(); ++d)
             if (!in(spec.update_window_dims, d)) rows_.push_back({updates[d], update_strides[d], 0});
         for (std::size_t i = 0; i < spec.operand_batching_dims.size(); ++i)
             rows_.at(static_cast<std::size_t>(spec.scatter_indices_batching_dims[i])).operand =
-                strides_[static_cast<std::size_t>(spec.operand_batching_dims[i])];
+                window.strides[static_cast<std::size_t>(spec.operand_batching_dims[i])];
         take_leading_batch(operand);
         merge_rows();
         for (const auto d : spec.scatter_dims_to_operand_dims) {
             const auto k = static_cast<std::size_t>(d);
-            given_.push_back({operand[k] - window_of_[k], strides_[k]});
+            given_.push_back({window.last[k], window.strides[k]});
         }
-        for (std::size_t d = 0; d < operand.size(); ++d) room_ = room_ && window_of_[d] <= operand[d];
+        for (const std::int64_t last : window.last) room_ = room_ && last >= 0;
         for (std::size_t d = 0; d + 1 < window_.size(); ++d) lines_ = checked_mul(lines_, window_[d].size);
     }
     bool in_place(std::size_t in, std::size_t out) const override { return in == 0 && out == 0; }
@@ -151,9 +145,6 @@ private:
         if (spec_.kind == Kind::Max) return of_kind<Kind::Max, T>(part);
         each(part);
     }
-    struct WindowDim {
-        std::int64_t size, operand, update;  ///< strides
-    };
     struct RowDim {
         std::int64_t size, update, operand;  ///< strides; of the operand's where the two are one batching dimension, else 0
     };
@@ -429,7 +420,6 @@ private:
 
     Op op_;
     ScatterKernel spec_;
-    Dims strides_, window_of_;
     std::vector<WindowDim> window_;
     std::vector<RowDim> rows_;
     std::vector<Given> given_;
