@@ -43,7 +43,7 @@ std::string complaint(F&& read, std::size_t& refused) {
         if (text.size() > 1024) return "too long: " + text;
         static const std::regex in_jaxs_words(
             "mismatching|cond called with|cond branches take|does not accept dtype|to have the same dtypes|must be same dtype|the same "
-            "number of dimensions|negative powers");
+            "number of dimensions|negative powers|got incompatible shapes for broadcasting");
         const bool jaxs_words = std::regex_search(line, in_jaxs_words);
         if (line.find("jaxscope: c:") == std::string::npos) return "no place: " + text;
         for (const char* part : {"expected ", ", found "})

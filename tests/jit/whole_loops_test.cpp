@@ -18,13 +18,13 @@ ArrayPtr array(AvalRef aval, const std::vector<T>& values) {
     auto a = std::make_shared<ArrayConst>();
     a->aval = aval;
     a->data.resize(values.size() * sizeof(T));
-    std::memcpy(a->data.data(), values.data(), a->data.size());
+    if (!values.empty()) std::memcpy(a->data.data(), values.data(), a->data.size());
     return a;
 }
 template <class T>
 std::vector<T> numbers(const ArrayPtr& a) {
     std::vector<T> out(a->data.size() / sizeof(T));
-    std::memcpy(out.data(), a->data.data(), a->data.size());
+    if (!out.empty()) std::memcpy(out.data(), a->data.data(), a->data.size());
     return out;
 }
 ArrayPtr floats(const std::vector<float>& v) { return array(f32({std::ssize(v)}), v); }
