@@ -109,6 +109,28 @@ Value* tanh_f32(const Formula& f, Value* x) {
     return f.b.CreateSelect(f.b.CreateFCmpOGE(f.fabs(x), f.c(kOne)), one, y);
 }
 
+/// The same in f64: t / (t + 2) of t = e^2|x| - 1, which is 2^n (e^r - 1) + (2^n - 1) and so exact near 0, too. At kOne t no longer has a
+/// last bit for the 2.
+Value* tanh_f64(const Formula& f, Value* x) {
+    constexpr double kOne = 22, kNoFractionOfWide = 6755399441055744;  // 1.5 * 2^52
+    llvm::IRBuilder<>& b = f.b;
+    const auto c = [&](double v) { return f.of(x, v); };
+    Value* a = f.fabs(x);
+    a = b.CreateSelect(b.CreateFCmpOGT(a, c(kOne)), c(kOne), a);
+    Value* y = b.CreateFAdd(a, a);
+    Value* sum = f.fma(y, c(1.4426950408889634), c(kNoFractionOfWide));
+    Value* n = b.CreateFSub(sum, c(kNoFractionOfWide));
+    Value* r = f.fma(n, c(-0x1.62e42fefa39efp-1), y);
+    r = f.fma(n, c(-0x1.abc9e3b39803fp-56), r);
+    Value* q = f.poly(r, {1.0 / 6227020800, 1.0 / 479001600, 1.0 / 39916800, 1.0 / 3628800, 1.0 / 362880, 1.0 / 40320, 1.0 / 5040,
+                          1.0 / 720, 1.0 / 120, 1.0 / 24, 1.0 / 6, 0.5});
+    Value* rest = f.fma(b.CreateFMul(r, r), q, r);
+    Value* exponent = b.CreateShl(b.CreateBitCast(sum, b.getInt64Ty()), b.getInt64(52));
+    Value* scale = b.CreateBitCast(b.CreateAdd(exponent, b.getInt64(std::uint64_t{1023} << 52)), b.getDoubleTy());
+    Value* t = f.fma(scale, rest, b.CreateFSub(scale, c(1)));
+    return f.copysign(b.CreateFDiv(t, b.CreateFAdd(t, c(2))), x);
+}
+
 Value* erf_f32(const Formula& f, Value* x) {
     Value* t = f.clamp(x, -4, 4);
     Value* z = f.b.CreateFMul(t, t);
@@ -323,6 +345,7 @@ Value* math_function(llvm::IRBuilder<>& b, KOp o, Value* x) {
     if (o == KOp::Logistic) return logistic(f, x);
     if (x->getType()->isFloatTy())
         if (Value* y = f32_function(f, o, x)) return y;
+    if (x->getType()->isDoubleTy() && o == KOp::Tanh) return tanh_f64(f, x);
     const char* name = libm_name(o);
     if (!name) throw Error(ErrorCode::NoRule, "expected a function of one number, found an operation that the code generator doesn't know");
     return call_libm(b, name, {x});

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "jit/graph/graph.h"
+#include "lax/params/shapes.h"
 
 namespace jaxscope::exec {
 
@@ -37,13 +38,28 @@ private:
     std::vector<ValueId> add_reduction(const Op& op, const std::vector<ValueId>& in, const ReduceKernel& spec);
     /// `v` with its dimensions at these places of `shape`.
     ValueId spread(const Op& op, ValueId v, const Dims& place, const Dims& shape);
-    /// A product that adds nothing up multiplies element by element, and is fused as such. Not where dimensions change places.
+    /// The same of an operand whose dimensions stand at places in another order: they are put in order first.
+    ValueId spread_in_order(const Op& op, ValueId v, Dims place, const Dims& shape);
+    /// A product that adds nothing up multiplies element by element, and is fused as such.
     std::optional<std::vector<ValueId>> add_multiplication(const Op& op, const std::vector<ValueId>& in, const DotKernel& dot);
     /// Thousands of products whose sums have two to four terms (rotations of points, 3x3 matrices of a batch): multiplied and summed as
     /// element-wise operations are, where that is faster. short_sums.cpp has these.
     std::optional<std::vector<ValueId>> add_short_sums(const Op& op, const std::vector<ValueId>& in, const DotKernel& dot);
     /// A transposition of what was transposed is one of the array before.
     std::optional<std::vector<ValueId>> add_joined_transpose(const Op& op, const std::vector<ValueId>& in);
+    /// Of few whole numbers that are known here: literals, repeated and joined.
+    std::optional<std::vector<std::int64_t>> known_integers(ValueId v) const;
+    /// A scatter of one window (or an update) at a place that is known, where that is at least half of the array. known_windows.cpp has
+    /// these.
+    std::optional<std::vector<ValueId>> add_known_window(const Op& op, const std::vector<ValueId>& in, const ScatterKernel& spec);
+    std::optional<std::vector<ValueId>> add_known_update(const Op& op, const std::vector<ValueId>& in);
+    std::optional<std::vector<ValueId>> written_window(const Op& op, ValueId array, ValueId window, const Dims& start,
+                                                       ScatterKernel::Kind kind);
+    ValueId padded(const Op& op, ValueId v, const PadConfig& place, AvalRef out);
+    /// `placed` inside the window, else `otherwise`.
+    ValueId inside_or(const Op& op, ValueId placed, ValueId otherwise, const PadConfig& place);
+    ValueId everywhere(const Op& op, LiteralRef number, const Dims& shape);
+    ValueId in_place_of(const Op& op, ValueId v, const PadConfig& place, AvalRef array, int& budget);
     std::int64_t joined_run(ValueId v) const;
     Reduction first_stage(ValueId v, const Reduction& r) const;
     ValueId add_run(const Op& op, ValueId in, Reduction r, AvalRef out);

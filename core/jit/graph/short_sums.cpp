@@ -56,6 +56,15 @@ ValueId GraphRewriter::spread(const Op& op, ValueId v, const Dims& place, const 
     return add_part(op, kBroadcastInDim, make_params(BroadcastInDimParams{shape, place}), {v}, AvalRef(own.dtype, shape));
 }
 
+ValueId GraphRewriter::spread_in_order(const Op& op, ValueId v, Dims place, const Dims& shape) {
+    if (const Dims order = argsort(place); !std::ranges::is_sorted(place)) {
+        place = take(place, order);
+        const Aval& own = graph_.aval(v);
+        v = add_part(op, kTranspose, make_params(TransposeParams{order}), {v}, AvalRef(own.dtype, take(own.shape, order)));
+    }
+    return spread(op, v, place, shape);
+}
+
 std::optional<std::vector<ValueId>> GraphRewriter::add_multiplication(const Op& op, const std::vector<ValueId>& in, const DotKernel& dot) {
     const AvalRef out = op.out[0];
     const std::array<Roles, 2> roles = roles_of(op, dot);
@@ -70,14 +79,13 @@ std::optional<std::vector<ValueId>> GraphRewriter::add_multiplication(const Op& 
             else if (length != 1)
                 return std::nullopt;
         }
-        if (!std::ranges::is_sorted(place[s])) return std::nullopt;
     }
     std::vector<ValueId> factors;
     for (std::size_t s = 0; s < 2; ++s) {
         ValueId v = view(in[s], AvalRef(op.in[s]->dtype, kept[s]));
         if (op.in[s]->dtype != out->dtype)
             v = add_part(op, kConvertElementType, make_params(ConvertParams{out->dtype}), {v}, AvalRef(out->dtype, kept[s]));
-        factors.push_back(spread(op, v, place[s], out->shape));
+        factors.push_back(spread_in_order(op, v, place[s], out->shape));
     }
     return std::vector{add_part(op, kMul, {}, factors, out)};
 }
@@ -106,13 +114,7 @@ std::optional<std::vector<ValueId>> GraphRewriter::add_short_sums(const Op& op, 
     for (const std::int64_t r : domain) shape.push_back(r == kSummed ? length : out->shape[static_cast<std::size_t>(r)]);
     std::vector<ValueId> factors;
     for (std::size_t s = 0; s < 2; ++s) {
-        Dims place = places(roles[s], domain), own = op.in[s]->shape;
-        ValueId v = in[s];
-        if (const Dims order = argsort(place); !std::ranges::is_sorted(place)) {
-            place = take(place, order), own = take(own, order);
-            v = add_part(op, kTranspose, make_params(TransposeParams{order}), {v}, AvalRef(out->dtype, own));
-        }
-        factors.push_back(spread(op, v, place, shape));
+        factors.push_back(spread_in_order(op, in[s], places(roles[s], domain), shape));
     }
     const ValueId products = add_part(op, kMul, {}, factors, AvalRef(out->dtype, shape));
     const std::int64_t axis = std::ranges::find(domain, kSummed) - domain.begin();

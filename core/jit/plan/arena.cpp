@@ -2,6 +2,8 @@
 #include "jit/plan/arena.h"
 
 #include <algorithm>
+#include <array>
+#include <limits>
 #include <map>
 #include <numeric>
 #include <queue>
@@ -122,6 +124,28 @@ std::int64_t by_time(std::vector<ArenaBlock>& blocks) {
     return free.top();
 }
 
+/// How many large blocks begin at each line of their pages.
+class LinesOfPages {
+public:
+    void add(std::int64_t offset) { ++begin_[static_cast<std::size_t>(offset / kAlignment % kLines)]; }
+    /// The least distance from `offset`, of at most `most` bytes, to the place with the fewest neighbours.
+    std::int64_t distance(std::int64_t offset, std::int64_t most) const {
+        std::int64_t best = 0, fewest = std::numeric_limits<std::int64_t>::max();
+        for (std::int64_t lines = 0; lines < kLines && lines * kAlignment <= most && fewest > 0; ++lines)
+            if (const std::int64_t n = neighbours(offset / kAlignment + lines); n < fewest) fewest = n, best = lines * kAlignment;
+        return best;
+    }
+
+private:
+    static constexpr std::int64_t kLines = 4096 / kAlignment, kApart = 5;
+    std::int64_t neighbours(std::int64_t line) const {
+        std::int64_t n = 0;
+        for (std::int64_t by = 1 - kApart; by < kApart; ++by) n += begin_[static_cast<std::size_t>((line + kLines + by) % kLines)];
+        return n;
+    }
+    std::array<int, kLines> begin_{};
+};
+
 }  // namespace
 
 std::int64_t place_guarded(std::vector<ArenaBlock>& blocks, std::vector<std::int64_t>& guards) {
@@ -149,6 +173,31 @@ std::int64_t place_blocks(std::vector<ArenaBlock>& blocks) {
         if (const std::int64_t t = by_size(other); t <= top) top = t, nonempty = std::move(other);
     for (std::size_t k = 0; k < number.size(); ++k) blocks[number[k]].offset = nonempty[k].offset;
     return top;
+}
+
+std::int64_t spread_over_lines(std::vector<ArenaBlock>& blocks) {
+    constexpr std::int64_t kLeast = 16 << 10, kPartOfIt = 64;
+    std::vector<std::size_t> order;
+    for (std::size_t i = 0; i < blocks.size(); ++i)
+        if (blocks[i].bytes > 0) order.push_back(i);
+    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return blocks[a].offset < blocks[b].offset; });
+    const bool few = order.size() <= kQuadraticLimit;
+    std::int64_t top = 0;
+    for (std::size_t n = 0; n < order.size(); ++n) {
+        check_cancelled();
+        ArenaBlock& block = blocks[order[n]];
+        LinesOfPages lines;
+        std::int64_t end = few ? 0 : block.offset;
+        for (std::size_t below = 0; few && below < n; ++below) {
+            const ArenaBlock& other = blocks[order[below]];
+            if (other.last < block.first || other.first > block.last) continue;
+            end = std::max(end, checked_align(checked_add(other.offset, other.bytes), kAlignment));
+            if (other.bytes >= kLeast) lines.add(other.offset);
+        }
+        block.offset = block.bytes < kLeast ? end : checked_add(end, lines.distance(end, block.bytes / kPartOfIt));
+        top = std::max(top, checked_add(block.offset, block.bytes));
+    }
+    return checked_align(top, kAlignment);
 }
 
 }  // namespace jaxscope::exec

@@ -269,7 +269,8 @@ private:
         // Where there is none, none comes later: the rest of a long chain needn't be followed again.
         for (const ValueId at : chain) place == kNoBuffer ? void(ends_elsewhere_[at] = true) : void(buffer_of_[at] = place);
     }
-    /// The output's buffer at the end of the values made over each other from `v` on, which go to `chain`; or kNoBuffer.
+    /// The output's buffer at the end of the values made over each other from `v` on, those of which that may stand there go to `chain`; or
+    /// kNoBuffer.
     int output_behind(ValueId v, std::vector<ValueId>& chain) {
         int place = kNoBuffer;
         for (ValueId at = v; place == kNoBuffer;) {
@@ -280,9 +281,14 @@ private:
             place = buffer_of_[at];
         }
         const Buffer& b = buffer(place);
-        const bool free =
-            b.place == Buffer::Place::Output ? !c_->granted[b.index] : b.place == Buffer::Place::Input && is_over(g_.inputs[b.index], v);
-        if (!free || taken_early_[place]) return kNoBuffer;
+        if (taken_early_[place]) return kNoBuffer;
+        if (b.place == Buffer::Place::Input) {  // which the first of them may be made too early for
+            const auto late = std::ranges::find_if(chain, [&](ValueId at) { return is_over(g_.inputs[b.index], at); });
+            if (late == chain.end()) return kNoBuffer;
+            chain.erase(chain.begin(), late);
+        } else if (b.place != Buffer::Place::Output || c_->granted[b.index]) {
+            return kNoBuffer;
+        }
         taken_early_[place] = true;
         return place;
     }
@@ -414,6 +420,7 @@ private:
         c_->guarded = options_.guarded;
         c_->guards.clear();
         c_->arena_bytes = options_.guarded ? place_guarded(blocks, c_->guards) : place_blocks(blocks);
+        if (!options_.guarded && !options_.target) c_->arena_bytes = spread_over_lines(blocks);
         for (std::size_t i = 0; i < blocks.size(); ++i) buffer(number[i]).offset = blocks[i].offset;
         if (!options_.place_io) return;
         for (std::size_t k = 0; k < c_->output_buffer.size(); ++k)

@@ -97,9 +97,9 @@ private:
     }
     /// How much of a result's longer side each thread computes: a multiple of what the library's inner loop takes at once, and of `unit`.
     std::int64_t share_of(std::int64_t length, double work, std::int64_t unit) const {
-        constexpr std::int64_t kAtOnce = 48;
-        if (threads <= 1 || work < kOfOneThread || length <= kAtOnce) return std::max<std::int64_t>(length, 1);
-        const std::int64_t each = (length + threads - 1) / threads, step = (kAtOnce + unit - 1) / unit * unit;
+        const std::int64_t at_once = routine_ == DotRoutine::Library ? 48 : 8;
+        if (threads <= 1 || work < kOfOneThread || length <= at_once) return std::max<std::int64_t>(length, 1);
+        const std::int64_t each = (length + threads - 1) / threads, step = (at_once + unit - 1) / unit * unit;
         return (each + step - 1) / step * step;
     }
 

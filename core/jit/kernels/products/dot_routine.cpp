@@ -30,8 +30,10 @@ bool unit_strides(const DotCore& c) {
 /// cache, panels of them bring nothing.
 bool worth_packing(const DotCore& c) {
     constexpr double kWorthPacking = 6000, kWorthPackingRows = 300000;
-    constexpr std::int64_t kStays = 4096;
-    const bool small = lies_in_rows(c) && c.k * (c.rhs_n == 1 && c.out_n == 1 ? c.n : c.m) <= kStays;
+    constexpr std::int64_t kStays = 4096, kNarrow = 48;
+    const std::int64_t side = c.rhs_n == 1 && c.out_n == 1 ? c.n : c.m;
+    const bool small = lies_in_rows(c) && c.k * side <= kStays;
+    if (small && side <= kNarrow) return false;
     if (multiplications(c) < (small ? kWorthPackingRows : kWorthPacking) || c.k < 4) return false;
     return std::min(c.m, c.n) >= 3 && std::max(c.m, c.n) >= 8;  // panels are as wide as a tile
 }

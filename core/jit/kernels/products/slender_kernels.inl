@@ -21,9 +21,10 @@ struct Lanes {
     /// The first `count` of kCount numbers, zeros behind them.
     JAXSCOPE_INLINED static Lanes load(const T* from, std::int64_t stride, std::int64_t count) {
         Lanes out;
-        if (kParts == 1 && stride == 1 && count == kCount) {
-            for (int i = 0; i < kVectors; ++i)
-                out.v[0][i] = *reinterpret_cast<const VectorAt*>(reinterpret_cast<const R*>(from) + i * kWidth);
+        if (kParts == 1 && stride == 1) {
+            const auto* at = reinterpret_cast<const R*>(from);
+            for (int i = 0; i < kVectors; ++i, count -= kWidth, at += kWidth)
+                out.v[0][i] = count >= kWidth ? *reinterpret_cast<const VectorAt*>(at) : count > 0 ? first_of(at, count) : Vector{};
             return out;
         }
         alignas(64) R parts[kParts][kCount] = {};
@@ -34,6 +35,15 @@ struct Lanes {
         for (int p = 0; p < kParts; ++p)
             for (int i = 0; i < kVectors; ++i) out.v[p][i] = *reinterpret_cast<const VectorAt*>(parts[p] + i * kWidth);
         return out;
+    }
+    /// Fewer numbers than a vector has, 16 bytes at a time.
+    JAXSCOPE_INLINED static Vector first_of(const R* from, std::int64_t count) {
+        constexpr int kAtOnce = 16 / static_cast<int>(sizeof(R));
+        alignas(64) R part[kWidth] = {};
+        std::int64_t i = 0;
+        for (; i + kAtOnce <= count; i += kAtOnce) __builtin_memcpy(part + i, from + i, 16);
+        for (; i < count; ++i) part[i] = from[i];
+        return *reinterpret_cast<const VectorAt*>(part);
     }
     JAXSCOPE_INLINED static void put(R (&parts)[kParts][kCount], int i, T v) {
         if constexpr (kParts == 2)
@@ -78,12 +88,28 @@ struct Lanes {
         }
     }
     JAXSCOPE_INLINED T sum() const {
-        alignas(64) R parts[kParts][kCount];
-        __builtin_memcpy(parts, &v, sizeof(v));
-        for (int half = kCount / 2; half > 0; half /= 2)
+        Lanes all = *this;
+        for (int half = kVectors / 2; half > 0; half /= 2)
             for (int p = 0; p < kParts; ++p)
-                for (int i = 0; i < half; ++i) parts[p][i] += parts[p][i + half];
-        return number(parts, 0);
+                for (int i = 0; i < half; ++i) all.v[p][i] += all.v[p][i + half];
+        if constexpr (kParts == 2)
+            return {sum_of(all.v[0][0]), sum_of(all.v[1][0])};
+        else
+            return sum_of(all.v[0][0]);
+    }
+    /// Halves of what is left are added to each other.
+    template <class V>
+    JAXSCOPE_INLINED static R sum_of(const V& v) {
+        constexpr int kLeft = static_cast<int>(sizeof(V) / sizeof(R));
+        if constexpr (kLeft == 1) {
+            return v[0];
+        } else {
+            typedef R Half __attribute__((vector_size(sizeof(V) / 2)));
+            Half low, high;
+            __builtin_memcpy(&low, &v, sizeof(Half));
+            __builtin_memcpy(&high, reinterpret_cast<const char*>(&v) + sizeof(Half), sizeof(Half));
+            return sum_of(Half(low + high));
+        }
     }
 };
 
@@ -102,17 +128,25 @@ JAXSCOPE_INLINED void by_columns(const DotCore& c, const T* lhs, const T* rhs, T
         for (int n = 0; n < kColumns; ++n) sums[n].store(out + m * c.out_m + n * c.out_n, c.out_m, rows, add);
     }
 }
-/// Along the summed dimension, row by row.
+/// Along the summed dimension, row by row. Columns that don't lie along it are copied once, where rows are many and they are short.
 template <class T, int kColumns>
 JAXSCOPE_INLINED void by_rows(const DotCore& c, const T* lhs, const T* rhs, T* out, bool add) {
     using L = Lanes<T>;
+    constexpr std::int64_t kManyRows = 8, kShort = 256;
+    alignas(64) T copied[kColumns * kShort];
+    std::int64_t rhs_k = c.rhs_k, rhs_n = c.rhs_n;
+    if (rhs_k != 1 && c.m >= kManyRows && c.k <= kShort) {
+        for (std::int64_t k = 0; k < c.k; ++k)
+            for (int n = 0; n < kColumns; ++n) copied[n * kShort + k] = rhs[k * rhs_k + n * rhs_n];
+        rhs = copied, rhs_k = 1, rhs_n = kShort;
+    }
     for (std::int64_t m = 0; m < c.m; ++m) {
         L sums[kColumns];
         for (L& s : sums) s = L::zero();
         for (std::int64_t k = 0; k < c.k; k += L::kCount) {
             const std::int64_t count = std::min<std::int64_t>(L::kCount, c.k - k);
             const L a = L::load(lhs + m * c.lhs_m + k * c.lhs_k, c.lhs_k, count);
-            for (int n = 0; n < kColumns; ++n) sums[n].add_product(a, L::load(rhs + k * c.rhs_k + n * c.rhs_n, c.rhs_k, count));
+            for (int n = 0; n < kColumns; ++n) sums[n].add_product(a, L::load(rhs + k * rhs_k + n * rhs_n, rhs_k, count));
         }
         for (int n = 0; n < kColumns; ++n) {
             T& to = out[m * c.out_m + n * c.out_n];
