@@ -139,14 +139,16 @@ struct StrengthReduction : llvm::PassInfoMixin<StrengthReduction> {
 };
 
 /// counter % 64 is the counter's lowest bits, of which LLVM would make places side by side wherever they don't begin anew, asks before the
-/// loop whether they do, finds that they always do, and runs a number at a time. Frozen, they are places that it knows nothing of.
+/// loop whether they do, finds that they always do, and runs a number at a time. Frozen, they are places that it knows nothing of, and
+/// gathers. Of a short body that costs as much as what it saves.
 struct RemaindersBeginAnew : llvm::PassInfoMixin<RemaindersBeginAnew> {
     static llvm::PreservedAnalyses run(llvm::Function& f, llvm::FunctionAnalysisManager& analyses) {
         const auto& loops = analyses.getResult<llvm::LoopAnalysis>(f);
         auto& evolution = analyses.getResult<llvm::ScalarEvolutionAnalysis>(f);
         std::vector<llvm::Instruction*> remainders;
         for (llvm::BasicBlock& block : f) {
-            if (loops.getLoopFor(&block) == nullptr) continue;
+            constexpr std::size_t kLongBody = 48;  // instructions
+            if (loops.getLoopFor(&block) == nullptr || block.size() < kLongBody) continue;
             for (llvm::Instruction& i : block) {
                 if (i.getOpcode() != llvm::Instruction::And || !llvm::isa<llvm::ConstantInt>(i.getOperand(1))) continue;
                 const auto* extended = llvm::dyn_cast<llvm::SCEVZeroExtendExpr>(evolution.getSCEV(&i));

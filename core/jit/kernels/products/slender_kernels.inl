@@ -23,8 +23,11 @@ struct Lanes {
         Lanes out;
         if (kParts == 1 && stride == 1) {
             const auto* at = reinterpret_cast<const R*>(from);
-            for (int i = 0; i < kVectors; ++i, count -= kWidth, at += kWidth)
-                out.v[0][i] = count >= kWidth ? *reinterpret_cast<const VectorAt*>(at) : count > 0 ? first_of(at, count) : Vector{};
+            if (count == kCount)
+                for (int i = 0; i < kVectors; ++i) out.v[0][i] = *reinterpret_cast<const VectorAt*>(at + i * kWidth);
+            else
+                for (int i = 0; i < kVectors; ++i, count -= kWidth, at += kWidth)
+                    out.v[0][i] = count >= kWidth ? *reinterpret_cast<const VectorAt*>(at) : count > 0 ? first_of(at, count) : Vector{};
             return out;
         }
         alignas(64) R parts[kParts][kCount] = {};
@@ -88,14 +91,20 @@ struct Lanes {
         }
     }
     JAXSCOPE_INLINED T sum() const {
-        Lanes all = *this;
-        for (int half = kVectors / 2; half > 0; half /= 2)
-            for (int p = 0; p < kParts; ++p)
-                for (int i = 0; i < half; ++i) all.v[p][i] += all.v[p][i + half];
-        if constexpr (kParts == 2)
-            return {sum_of(all.v[0][0]), sum_of(all.v[1][0])};
-        else
-            return sum_of(all.v[0][0]);
+        if constexpr (kParts == 2) {
+            alignas(64) R parts[kParts][kCount];
+            __builtin_memcpy(parts, &v, sizeof(v));
+            for (int half = kCount / 2; half > 0; half /= 2)
+                for (int p = 0; p < kParts; ++p)
+                    for (int i = 0; i < half; ++i) parts[p][i] += parts[p][i + half];
+            return number(parts, 0);
+        } else {
+            Vector all[kVectors];
+            for (int i = 0; i < kVectors; ++i) all[i] = v[0][i];
+            for (int half = kVectors / 2; half > 0; half /= 2)
+                for (int i = 0; i < half; ++i) all[i] += all[i + half];
+            return sum_of(all[0]);
+        }
     }
     /// Halves of what is left are added to each other.
     template <class V>
@@ -113,33 +122,31 @@ struct Lanes {
     }
 };
 
-/// Rows of the left operand side by side: each number of the right one is multiplied by a column of them.
+/// `rows` rows of the left operand side by side: each number of the right one is multiplied by a column of them.
+template <class T, int kColumns>
+JAXSCOPE_INLINED void side_by_side(const DotCore& c, const T* lhs, std::int64_t lhs_m, std::int64_t rows, const T* rhs, T* out, bool add) {
+    using L = Lanes<T>;
+    L sums[kColumns];
+    for (L& s : sums) s = L::zero();
+    for (std::int64_t k = 0; k < c.k; ++k) {
+        const L a = L::load(lhs + k * c.lhs_k, lhs_m, rows);
+        for (int n = 0; n < kColumns; ++n) sums[n].add_product(a, rhs[k * c.rhs_k + n * c.rhs_n]);
+    }
+    for (int n = 0; n < kColumns; ++n) sums[n].store(out + n * c.out_n, c.out_m, rows, add);
+}
 template <class T, int kColumns>
 JAXSCOPE_INLINED void by_columns(const DotCore& c, const T* lhs, const T* rhs, T* out, bool add) {
-    using L = Lanes<T>;
-    for (std::int64_t m = 0; m < c.m; m += L::kCount) {
-        const std::int64_t rows = std::min<std::int64_t>(L::kCount, c.m - m);
-        L sums[kColumns];
-        for (L& s : sums) s = L::zero();
-        for (std::int64_t k = 0; k < c.k; ++k) {
-            const L a = L::load(lhs + m * c.lhs_m + k * c.lhs_k, c.lhs_m, rows);
-            for (int n = 0; n < kColumns; ++n) sums[n].add_product(a, rhs[k * c.rhs_k + n * c.rhs_n]);
-        }
-        for (int n = 0; n < kColumns; ++n) sums[n].store(out + m * c.out_m + n * c.out_n, c.out_m, rows, add);
-    }
+    constexpr std::int64_t kCount = Lanes<T>::kCount;
+    std::int64_t m = 0;
+    if (c.lhs_m == 1)
+        for (; m + kCount <= c.m; m += kCount) side_by_side<T, kColumns>(c, lhs + m, 1, kCount, rhs, out + m * c.out_m, add);
+    for (; m < c.m; m += kCount)
+        side_by_side<T, kColumns>(c, lhs + m * c.lhs_m, c.lhs_m, std::min(kCount, c.m - m), rhs, out + m * c.out_m, add);
 }
-/// Along the summed dimension, row by row. Columns that don't lie along it are copied once, where rows are many and they are short.
+/// Along the summed dimension, row by row.
 template <class T, int kColumns>
-JAXSCOPE_INLINED void by_rows(const DotCore& c, const T* lhs, const T* rhs, T* out, bool add) {
+JAXSCOPE_INLINED void along_rows(const DotCore& c, const T* lhs, const T* rhs, std::int64_t rhs_k, std::int64_t rhs_n, T* out, bool add) {
     using L = Lanes<T>;
-    constexpr std::int64_t kManyRows = 8, kShort = 256;
-    alignas(64) T copied[kColumns * kShort];
-    std::int64_t rhs_k = c.rhs_k, rhs_n = c.rhs_n;
-    if (rhs_k != 1 && c.m >= kManyRows && c.k <= kShort) {
-        for (std::int64_t k = 0; k < c.k; ++k)
-            for (int n = 0; n < kColumns; ++n) copied[n * kShort + k] = rhs[k * rhs_k + n * rhs_n];
-        rhs = copied, rhs_k = 1, rhs_n = kShort;
-    }
     for (std::int64_t m = 0; m < c.m; ++m) {
         L sums[kColumns];
         for (L& s : sums) s = L::zero();
@@ -153,6 +160,18 @@ JAXSCOPE_INLINED void by_rows(const DotCore& c, const T* lhs, const T* rhs, T* o
             to = add ? static_cast<T>(to + sums[n].sum()) : sums[n].sum();
         }
     }
+}
+/// Columns that don't lie along the summed dimension are copied once, where rows are many and they are short.
+template <class T, int kColumns>
+JAXSCOPE_INLINED void by_rows(const DotCore& c, const T* lhs, const T* rhs, T* out, bool add) {
+    constexpr std::int64_t kManyRows = 8, kShort = 256;
+    if (Lanes<T>::kParts == 2 || c.rhs_k == 1 || c.m < kManyRows || c.k > kShort)
+        return along_rows<T, kColumns>(c, lhs, rhs, c.rhs_k, c.rhs_n, out, add);
+    alignas(64) char room[kColumns * kShort * sizeof(T)];
+    T* const copied = reinterpret_cast<T*>(room);
+    for (std::int64_t k = 0; k < c.k; ++k)
+        for (int n = 0; n < kColumns; ++n) copied[n * kShort + k] = rhs[k * c.rhs_k + n * c.rhs_n];
+    along_rows<T, kColumns>(c, lhs, copied, 1, kShort, out, add);
 }
 template <class T, int kColumns>
 JAXSCOPE_INLINED void columns(const DotCore& c, const T* lhs, const T* rhs, T* out, bool add) {
