@@ -95,7 +95,11 @@ private:
         const std::int64_t inner = inner_run();
         k.cols = inner;
         k.rows = inner ? total / inner : 0;
-        k.form = k.rows <= 1 || k.cols == 0 ? Kernel::Form::Flat : Kernel::Form::Row;
+        // Long formulas over rows of a few numbers: finding a number's row anew is less than vectors that are half empty.
+        constexpr std::int64_t kFewColumns = 8;
+        constexpr int kLongFormula = 100;
+        const bool in_one_run = k.cols < kFewColumns && k.cost >= kLongFormula;
+        k.form = k.rows <= 1 || k.cols == 0 || in_one_run ? Kernel::Form::Flat : Kernel::Form::Row;
         if (k.form == Kernel::Form::Flat) k.rows = 1, k.cols = total;
     }
 

@@ -50,7 +50,13 @@ JAXSCOPE_INLINED void rows(const DotCore& c, const T* lhs, const T* rhs, T* out,
     constexpr int kRows = 4 / Parts<T>::kParts;
     std::int64_t m = 0;
     for (; m + kRows <= c.m; m += kRows) SmallTile<T, kBytes, kVectors, kRows>::run(c, lhs + m * c.lhs_m, rhs, out + m * c.out_m, add);
-    for (; m < c.m; ++m) SmallTile<T, kBytes, kVectors, 1>::run(c, lhs + m * c.lhs_m, rhs, out + m * c.out_m, add);
+    // Side by side, as sums of their own: alone each would wait for the one before.
+    lhs += m * c.lhs_m, out += m * c.out_m;
+    if constexpr (kRows > 3)
+        if (c.m - m == 3) return SmallTile<T, kBytes, kVectors, 3>::run(c, lhs, rhs, out, add);
+    if constexpr (kRows > 2)
+        if (c.m - m == 2) return SmallTile<T, kBytes, kVectors, 2>::run(c, lhs, rhs, out, add);
+    if (c.m - m == 1) SmallTile<T, kBytes, kVectors, 1>::run(c, lhs, rhs, out, add);
 }
 /// The widest vectors first, then what is left.
 template <class T>
@@ -60,7 +66,10 @@ JAXSCOPE_INLINED void in_rows(const DotCore& c, const T* lhs, const T* rhs, T* o
     for (; n + 2 * kLanes <= c.n; n += 2 * kLanes) rows<T, kBytes, 2>(c, lhs, rhs + n, out + n, add);
     if (n + kLanes <= c.n) rows<T, kBytes, 1>(c, lhs, rhs + n, out + n, add), n += kLanes;
     if (n + kLanes / 2 <= c.n) rows<T, kBytes / 2, 1>(c, lhs, rhs + n, out + n, add), n += kLanes / 2;
-    for (; n < c.n; ++n) rows<T, static_cast<int>(sizeof(T)), 1>(c, lhs, rhs + n, out + n, add);
+    constexpr int kOne = static_cast<int>(sizeof(T));
+    if (c.n - n == 3) return rows<T, kOne, 3>(c, lhs, rhs + n, out + n, add);
+    if (c.n - n == 2) return rows<T, kOne, 2>(c, lhs, rhs + n, out + n, add);
+    for (; n < c.n; ++n) rows<T, kOne, 1>(c, lhs, rhs + n, out + n, add);
 }
 
 template <class T>

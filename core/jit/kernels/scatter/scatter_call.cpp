@@ -83,7 +83,7 @@ public:
             return std::find(v.begin(), v.end(), static_cast<int>(d)) != v.end();
         };
         const Window window = scattered_window(op, spec);
-        window_ = window.dims;
+        window_ = joined(window.dims);
         for (std::size_t d = 0; d < updates.size(); ++d)
             if (!in(spec.update_window_dims, d)) rows_.push_back({updates[d], update_strides[d], 0});
         for (std::size_t i = 0; i < spec.operand_batching_dims.size(); ++i)
@@ -164,6 +164,16 @@ private:
         operand_size_ /= batches_;
         rows_.erase(rows_.begin(), rows_.begin() + static_cast<std::ptrdiff_t>(count));
         batched_ = false;
+    }
+    /// Dimensions that follow each other in memory of both are one.
+    static std::vector<WindowDim> joined(const std::vector<WindowDim>& dims) {
+        std::vector<WindowDim> out;
+        for (const WindowDim& d : dims)
+            if (!out.empty() && out.back().operand == d.size * d.operand && out.back().update == d.size * d.update)
+                out.back() = {checked_mul(out.back().size, d.size), d.operand, d.update};
+            else
+                out.push_back(d);
+        return out;
     }
     /// Dimensions of the updates that follow each other in memory are one.
     void merge_rows() {
@@ -275,8 +285,11 @@ private:
         for (std::size_t d = 0; d + 1 < window_.size(); ++d)
             if (window_[d].size != 1) return false;
         if (window_.empty() || window_.back().size == 1) return true;
-        // The line is taken whole: no index says where in it the window begins.
-        return window_.back().operand == 1 && op_.in[0]->shape.back() == window_.back().size;
+        // The last dimensions are taken whole: no index says where in them the window begins.
+        const Dims& operand = op_.in[0]->shape;
+        std::int64_t line = 1;
+        for (std::size_t d = operand.size(); d > 0 && line < window_.back().size;) line *= operand[--d];
+        return window_.back().operand == 1 && line == window_.back().size;
     }
     /// Windows of one line each, in the order of the updates, from one index or two 32-bit ones.
     bool plain_rows() const {
