@@ -200,9 +200,9 @@ std::optional<std::vector<ValueId>> GraphRewriter::add(const Op& op, const std::
         if (auto product = add_multiplication(op, in, *dot)) return product;
         if (auto sums = elements_only_ ? std::nullopt : add_short_sums(op, in, *dot)) return sums;
     }
-    if (const auto* scatter = std::get_if<ScatterKernel>(&n.spec()->kind))
+    if (const auto* scatter = std::get_if<ScatterKernel>(&n.spec()->kind); scatter && !elements_only_)
         if (auto written = add_known_window(op, in, *scatter)) return written;
-    if (std::holds_alternative<DynamicUpdateSliceKernel>(n.spec()->kind))
+    if (std::holds_alternative<DynamicUpdateSliceKernel>(n.spec()->kind) && !elements_only_)
         if (auto written = add_known_update(op, in)) return written;
     n.kind = NodeKind::Library;
     return merged(std::move(n));

@@ -79,6 +79,7 @@ std::optional<std::vector<ValueId>> GraphRewriter::add_multiplication(const Op& 
             else if (length != 1)
                 return std::nullopt;
         }
+        if (elements_only_ && !std::ranges::is_sorted(place[s])) return std::nullopt;
     }
     std::vector<ValueId> factors;
     for (std::size_t s = 0; s < 2; ++s) {
