@@ -138,7 +138,9 @@ std::int64_t images_at_a_time(const ConvProblem& p) {
 class LibraryConv final : public LibraryCall {
 public:
     LibraryConv(const Op& op, const std::vector<ConvProblem>& problems, bool widen, int shares) {
+        swapped_ = problems[0].swapped;
         for (std::size_t i = 0; i < 3; ++i) types_[i] = i < 2 ? op.in[i]->dtype : op.out[0]->dtype;
+        if (swapped_) std::swap(types_[0], types_[1]);
         const bool by_image = widen && problems[0].direction != Direction::Weights;
         for (const ConvProblem& whole : problems) {
             const std::int64_t parts = std::max<std::int64_t>(1, shares / std::ssize(problems));
@@ -152,7 +154,7 @@ public:
 
     void run(void* const* in, void* const* out, void* scratch) const override {
         char* base = static_cast<char*>(scratch);
-        const std::array<void*, 3> memories{in[0], in[1], out[0]};
+        const std::array<void*, 3> memories{in[swapped_ ? 1 : 0], in[swapped_ ? 0 : 1], out[0]};
         run_shares(threads, std::ssize(shared_), [&](int, std::int64_t i) {
             const auto [piece, number] = shared_[static_cast<std::size_t>(i)];
             prepare(pieces_[piece].operands[number], memories[number], base);
@@ -210,7 +212,14 @@ private:
         };
         operand(0, data ? destination : source, data ? c->destination : c->source, 0);
         operand(1, forward || data ? weights : destination, forward || data ? c->weights : c->destination, data ? p.strides.size() : 0);
-        operand(2, data ? source : forward ? destination : weights, data ? c->source : forward ? c->destination : c->weights, 0);
+        operand(2,
+                data      ? source
+                : forward ? destination
+                          : weights,
+                data      ? c->source
+                : forward ? c->destination
+                          : c->weights,
+                p.swapped ? p.strides.size() : 0);
         return piece;
     }
     /// The operand becomes a copy with its padding.
@@ -312,6 +321,7 @@ private:
     std::vector<std::pair<std::size_t, std::size_t>> shared_;  ///< piece, operand
     std::int64_t shared_bytes_ = 0, own_bytes_ = 0;
     bool complete_ = true;
+    bool swapped_ = false;  ///< the first operand of a piece is the equation's second
 };
 
 /// Sums of products of bytes, in any order, that float32 holds exactly.

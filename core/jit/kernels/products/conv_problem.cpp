@@ -62,6 +62,18 @@ bool as_weights(ConvProblem& p, const ConvKernel& k) {
     p.strides = k.rhs_dilation, p.dilation = k.window_strides;
     return pad(p, k, p.rhs, p.out);
 }
+/// The gradient by the weights of a transposed convolution, which dilates its left operand: that stands where the forward convolution's
+/// result does. out[k] = sum over s of lhs[s] rhs[dilation s + padding - stride k].
+bool as_weights_of_transposed(ConvProblem& p, ConvKernel k) {
+    p.direction = Direction::Weights, p.swapped = true;
+    p.groups = k.batch_groups;
+    p.strides = k.lhs_dilation, p.dilation = k.window_strides;
+    std::swap(p.lhs, p.rhs);
+    p.out = batch_and_feature_swapped(p.out);
+    for (std::size_t s = 0; s < k.padding.size(); ++s)
+        k.padding[s].first = k.window_strides[s] * (p.out.size[s + 2] - 1) - k.padding[s].first;
+    return pad(p, k, p.rhs, p.out);
+}
 bool as_data(ConvProblem& p, const ConvKernel& k) {
     p.direction = Direction::Data;
     p.groups = k.feature_groups;
@@ -94,9 +106,10 @@ ConvSide ConvProblem::destination() const {
 }
 ConvSide ConvProblem::weights() const {
     if (direction == Direction::Forward) return grouped(rhs, groups);
-    if (direction == Direction::Weights) return grouped(batch_and_feature_swapped(out), groups);
+    if (direction == Direction::Weights && !swapped) return grouped(batch_and_feature_swapped(out), groups);
     // Of the gradient by data: output features of the library's convolution are the left operand's, those of a group one after the other.
-    ConvSide w = batch_and_feature_swapped(rhs);
+    // So they are of operands that changed places.
+    ConvSide w = batch_and_feature_swapped(swapped ? out : rhs);
     if (groups > 1) {
         w.size[1] /= groups;
         w.stride.insert(w.stride.begin(), w.stride[1] * w.size[1]);
@@ -146,7 +159,8 @@ std::vector<ConvProblem> ConvProblem::cut(std::int64_t parts, bool single_images
             const std::int64_t features = rhs.size[0] / groups;
             p.groups = n;
             p.rhs = rhs.slice(0, g * features, n * features);
-            p.out = out.slice(1, g * features, n * features);
+            p.out =
+                swapped ? out.slice(0, g * (out.size[0] / groups), n * (out.size[0] / groups)) : out.slice(1, g * features, n * features);
             const std::size_t d = of_weights ? 0 : 1;  // the left operand's features
             p.lhs = lhs.slice(d, g * (lhs.size[d] / groups), n * (lhs.size[d] / groups));
             out_parts.push_back(p);
@@ -196,6 +210,10 @@ std::vector<ConvProblem> conv_problems(const Op& op, const ConvKernel& given) {
         if (whole.out.size[s + 2] == 1) k.window_strides[s] = 1;
     }
     if (!all_ones(k.lhs_dilation)) {
+        if (k.feature_groups == 1 && all_ones(k.rhs_dilation) && volume(whole.rhs) > volume(whole.out)) {
+            if (!as_weights_of_transposed(whole, k)) return {};
+            return {whole};
+        }
         if (!all_ones(k.window_strides) || k.batch_groups != 1 || !as_data(whole, k)) return {};
         return {whole};
     }

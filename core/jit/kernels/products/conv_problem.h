@@ -15,6 +15,8 @@ struct ConvProblem {
     ConvSide lhs, rhs, out;
     Dims strides, dilation, before, after;  ///< of the forward convolution
     std::int64_t groups = 1;
+    /// Weights: the operands have changed places, `lhs` is the equation's right one, and the result runs backwards.
+    bool swapped = false;
 
     /// Sizes and strides of what the library calls source, weights and destination. Data: the left operand is the destination, its result
     /// the source, its weights run backwards. Weights: the right operand is the destination, the result the weights.
