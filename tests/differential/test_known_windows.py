@@ -87,8 +87,9 @@ def test_random_windows(cli, tmp_path, check):
         jaxscope.capture(f, values="all")(*args).save(path)
         cli.json("run", str(path), "--outputs", str(tmp_path / "out.npz"), *(["--debug"] if check else []))
         with np.load(tmp_path / "out.npz") as ours:
-            for i, want in enumerate(jax.tree.leaves(jax.jit(f)(*args))):
-                assert same_numbers(ours[f"out{i}"], want, signs), f"JAXSCOPE_SEED={seed}, program {k}, result {i}"
+            # XLA makes x of (x + y) - y, which operation by operation is NaN where y is infinite.
+            for i, (want, each) in enumerate(zip(jax.tree.leaves(jax.jit(f)(*args)), jax.tree.leaves(f(*args)))):
+                assert same_numbers(ours[f"out{i}"], want, signs) or same_numbers(ours[f"out{i}"], each, signs), f"JAXSCOPE_SEED={seed}, program {k}, result {i}"
 
 
 def test_windows_that_stencils_write_cost_no_memory_and_few_passes(cli, tmp_path):

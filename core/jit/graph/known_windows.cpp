@@ -3,7 +3,6 @@
 // which are fused with what makes the window and with what reads the array.
 #include <algorithm>
 #include <limits>
-#include <numeric>
 
 #include "base/checked.h"
 #include "jit/graph/rewrite.h"
@@ -59,6 +58,10 @@ bool keeps_zeros(const Primitive& p) {
     return &p == &kAdd || &p == &kSub || &p == &kMul || &p == &kNeg || &p == &kMax || &p == &kMin || &p == &kConvertElementType;
 }
 
+bool is_nothing(const PadConfig& place) {
+    return std::ranges::all_of(place, [](const PadDim& d) { return d == PadDim{}; });
+}
+
 /// Where the array that is sliced has to stand, so that the slice stands at `place`. Around the slice there is more of it then.
 std::optional<PadConfig> moved_by(const Op& slice, const PadConfig& place) {
     const auto& p = slice.as<SliceParams>();
@@ -71,23 +74,20 @@ std::optional<PadConfig> moved_by(const Op& slice, const PadConfig& place) {
     return moved;
 }
 
-std::int64_t numbers(const Dims& shape) {
-    return std::accumulate(shape.begin(), shape.end(), std::int64_t{1}, [](std::int64_t a, std::int64_t b) { return checked_mul(a, b); });
-}
-
 }  // namespace
 
 std::optional<std::vector<std::int64_t>> GraphRewriter::known_integers(ValueId v) const {
     const GraphValue& value = graph_.values[v];
-    if (!is_integer(value.aval->dtype) || numbers(value.aval->shape) > kMostNumbers) return std::nullopt;
-    if (value.root != v) return known_integers(value.root);  // the same bytes
+    if (!is_integer(value.aval->dtype) || element_count(value.aval->shape) > kMostNumbers) return std::nullopt;
+    if (value.root != v)  // the same bytes
+        return graph_.values[value.root].aval->dtype == value.aval->dtype ? known_integers(value.root) : std::nullopt;
     if (value.kind == GraphValue::Kind::Literal) return std::vector{LiteralRef::from_id(value.index)->integer};
     if (value.kind != GraphValue::Kind::Result || value.index >= graph_.nodes.size()) return std::nullopt;
     const Node& n = graph_.nodes[value.index];
     if (n.op().prim == &kBroadcastInDim) {
         const auto one = known_integers(n.in[0]);
         if (!one || one->size() != 1) return std::nullopt;
-        return std::vector(static_cast<std::size_t>(numbers(value.aval->shape)), one->front());
+        return std::vector(static_cast<std::size_t>(element_count(value.aval->shape)), one->front());
     }
     if (n.op().prim != &kConcatenate || value.aval->rank() != 1) return std::nullopt;
     std::vector<std::int64_t> all;
@@ -127,17 +127,17 @@ ValueId GraphRewriter::in_place_of(const Op& op, ValueId v, const PadConfig& pla
 }
 
 ValueId GraphRewriter::padded(const Op& op, ValueId v, const PadConfig& place, AvalRef out) {
-    if (std::ranges::all_of(place, [](const PadDim& d) { return d == PadDim{}; })) return v;
+    if (is_nothing(place)) return v;
     return add_part(op, kPad, make_params(PadParams{place}), {v, literal(number_of(out->dtype, 0))}, out);
 }
 
 std::optional<std::vector<ValueId>> GraphRewriter::add_known_window(const Op& op, const std::vector<ValueId>& in, const ScatterKernel& s) {
     const AvalRef array = op.out[0];
     const Dims &shape = array->shape, &updates = op.in[2]->shape;
-    if (op.in[0]->dtype != op.in[2]->dtype || shape.empty() || numbers(updates) * 2 < numbers(shape)) return std::nullopt;
-    if (numbers(op.in[1]->shape) != static_cast<std::int64_t>(s.scatter_dims_to_operand_dims.size())) return std::nullopt;
+    if (op.in[0]->dtype != op.in[2]->dtype || shape.empty() || element_count(updates) * 2 < element_count(shape)) return std::nullopt;
+    if (element_count(op.in[1]->shape) != static_cast<std::int64_t>(s.scatter_dims_to_operand_dims.size())) return std::nullopt;
     const auto index = known_integers(in[1]);
-    if (!index) return std::nullopt;
+    if (!index || index->size() != s.scatter_dims_to_operand_dims.size()) return std::nullopt;
 
     Dims window(shape.size(), 1), start(shape.size(), 0);
     std::size_t w = 0;
@@ -153,7 +153,7 @@ std::optional<std::vector<ValueId>> GraphRewriter::add_known_window(const Op& op
 }
 std::optional<std::vector<ValueId>> GraphRewriter::add_known_update(const Op& op, const std::vector<ValueId>& in) {
     const Dims &shape = op.out[0]->shape, &window = op.in[1]->shape;
-    if (op.in[0]->dtype != op.in[1]->dtype || shape.empty() || numbers(window) * 2 < numbers(shape)) return std::nullopt;
+    if (op.in[0]->dtype != op.in[1]->dtype || shape.empty() || element_count(window) * 2 < element_count(shape)) return std::nullopt;
     Dims start;
     for (std::size_t d = 0; d < shape.size(); ++d) {
         const auto at = known_integers(in[2 + d]);
@@ -164,6 +164,7 @@ std::optional<std::vector<ValueId>> GraphRewriter::add_known_update(const Op& op
 }
 
 ValueId GraphRewriter::inside_or(const Op& op, ValueId placed, ValueId otherwise, const PadConfig& place) {
+    if (is_nothing(place)) return placed;
     const AvalRef out = graph_.values[placed].aval;
     Dims window = out->shape;
     for (std::size_t d = 0; d < window.size(); ++d) window[d] -= place[d].low + place[d].high;
