@@ -1,4 +1,5 @@
 """Convolutions in every direction and type, products of narrow types and top_k, on sizes that several threads share: element by element JAX's."""
+import functools
 import itertools
 import os
 import random
@@ -490,3 +491,20 @@ def test_what_others_wait_for_does_not_wait_for_a_shared_pass(cli, tmp_path):
         return jnp.sum(jnp.sin(x) * jnp.tanh(y @ w.T).sum(1, keepdims=True), axis=1), y
     args = array(jnp.float32, 300, 256), array(jnp.float32, 256, 256)
     same(cli, tmp_path, fn, args, 2)
+
+
+@pytest.mark.parametrize("dtype", [jnp.float32, jnp.bfloat16, jnp.float16], ids=lambda d: d.__name__)
+def test_weights_of_transposed_convolutions(cli, tmp_path, dtype):
+    """Their gradient dilates the left operand under a window as long as the result: groups, strides, dilation, padding that cuts off."""
+    cases = [(1, 1, 64, 16, (5, 5), 4, 1), (1, 2, 30, 5, (4, 2), 3, 1), (2, 1, 12, 4, (2, 1), 2, 1), (2, 3, 9, 3, (1, 3), 2, 2), (3, 1, 5, 3, (1, 1), 2, 1), (1, 1, 20, 3, (-1, -2), 2, 1)]
+    arguments, forward = [], []
+    for d, groups, size, kernel, padding, stride, dilation in cases:
+        spec = {1: ("NHC", "HIO", "NHC"), 2: ("NHWC", "HWIO", "NHWC"), 3: ("NDHWC", "DHWIO", "NDHWC")}[d]
+        x, w = array(dtype, 2, *[size] * d, 4 * groups), array(dtype, *[kernel] * d, 4, 6 * groups)
+        forward.append(functools.partial(lax.conv_general_dilated, window_strides=(1,) * d, padding=(padding,) * d, lhs_dilation=(stride,) * d,
+                                         rhs_dilation=(dilation,) * d, dimension_numbers=spec, feature_group_count=groups))
+        arguments.append((x, w, array(dtype, *jax.eval_shape(forward[-1], x, w).shape)))
+
+    def f(arguments):
+        return [jax.vjp(conv, x, w)[1](ct) for conv, (x, w, ct) in zip(forward, arguments)]
+    same(cli, tmp_path, f, (arguments,), 2)
