@@ -180,17 +180,14 @@ std::vector<ConvProblem> ConvProblem::cut(std::int64_t parts, bool single_images
             out_parts.push_back(p);
         }
     };
+    const bool enough_images = !of_weights && lhs.size[0] >= parts;
     if (!of_weights && single_images)
         by_batch(lhs.size[0]);
-    else if (parts <= 1)
-        out_parts.push_back(*this);
-    else if (!of_weights && lhs.size[0] >= parts)
-        by_batch(parts);
-    else if (groups >= parts)
+    else if (parts > 1 && !enough_images && groups >= parts)
         by_groups();
-    else if (groups == 1 && (rhs.size[0] > kFeatures || of_weights))
-        rhs.size[0] > kFeatures ? by_features() : by_batch(parts);
-    else if (!of_weights)
+    else if (parts > 1 && !enough_images && groups == 1 && rhs.size[0] > kFeatures)
+        by_features();
+    else if (parts > 1 && (!of_weights || groups == 1))
         by_batch(parts);
     else
         out_parts.push_back(*this);
