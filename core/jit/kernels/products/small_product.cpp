@@ -102,9 +102,9 @@ JAXSCOPE_INLINED void any_strides(const DotCore c, const T* a, const T* b, T* ou
 // Every type that products are computed in.
 #define JAXSCOPE_NUMBERS(F) F(float) F(double) F(std::complex<float>) F(std::complex<double>) F(std::uint32_t) F(std::uint64_t)
 
-#define JAXSCOPE_WIDE_PRODUCTS(T)                                                                                                   \
-    JAXSCOPE_WIDE void small(const DotCore& c, const T* lhs, const T* rhs, T* out, bool add) { in_rows<T>(c, lhs, rhs, out, add); } \
-    JAXSCOPE_WIDE void plain(const DotCore& c, const T* lhs, const T* rhs, T* out, bool add) { any_strides<T>(c, lhs, rhs, out, add); }
+#define JAXSCOPE_WIDE_PRODUCTS(T)                                                                                                    \
+    JAXSCOPE_WIDE void small(const DotCore& c, const T* lhs, const T* rhs, T out[], bool add) { in_rows<T>(c, lhs, rhs, out, add); } \
+    JAXSCOPE_WIDE void plain(const DotCore& c, const T* lhs, const T* rhs, T out[], bool add) { any_strides<T>(c, lhs, rhs, out, add); }
 JAXSCOPE_NUMBERS(JAXSCOPE_WIDE_PRODUCTS)
 #undef JAXSCOPE_WIDE_PRODUCTS
 
@@ -123,9 +123,9 @@ void plain_product(const DotCore& c, const T* lhs, const T* rhs, T* out, bool ad
     plain(c.transposed(), rhs, lhs, out, add);
 }
 
-#define JAXSCOPE_PRODUCTS(T)                                                      \
-    template void small_product<T>(const DotCore&, const T*, const T*, T*, bool); \
-    template void plain_product<T>(const DotCore&, const T*, const T*, T*, bool);
+#define JAXSCOPE_PRODUCTS(T)                                                           \
+    template void small_product<T>(const DotCore&, const T*, const T*, T out[], bool); \
+    template void plain_product<T>(const DotCore&, const T*, const T*, T out[], bool);
 JAXSCOPE_NUMBERS(JAXSCOPE_PRODUCTS)
 #undef JAXSCOPE_PRODUCTS
 #undef JAXSCOPE_NUMBERS
