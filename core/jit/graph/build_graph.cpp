@@ -226,10 +226,8 @@ private:
     }
 
     ValueId zeros(const Op& op) {
-        const AvalRef all = op.out[0], one(all->dtype, {});
-        const auto zero = is_complex(all->dtype)   ? make_literal(one, std::complex<double>(0, 0))
-                          : is_inexact(all->dtype) ? make_literal(one, 0.0)
-                                                   : make_literal(one, std::int64_t{0});
+        const AvalRef all = op.out[0];
+        const LiteralRef zero = make_literal(AvalRef(all->dtype, {}), std::int64_t{0});
         return rewrite_.add_part(op, kBroadcastInDim, make_params(BroadcastInDimParams{all->shape, {}}), {rewrite_.literal(zero)}, all);
     }
 

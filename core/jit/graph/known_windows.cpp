@@ -17,11 +17,7 @@ namespace {
 
 constexpr std::int64_t kMostNumbers = 16;  // of an index
 
-LiteralRef number_of(DType d, std::int64_t v) {
-    const AvalRef one(d, {});
-    if (is_complex(d)) return make_literal(one, std::complex<double>(static_cast<double>(v), 0));
-    return is_inexact(d) ? make_literal(one, static_cast<double>(v)) : make_literal(one, v);
-}
+LiteralRef number_of(DType d, std::int64_t v) { return make_literal(AvalRef(d, {}), v); }
 
 /// What leaves `d`'s numbers as they are, whatever they are: added, multiplied, or compared with.
 std::optional<LiteralRef> neutral(ScatterKernel::Kind kind, DType d) {
@@ -29,8 +25,7 @@ std::optional<LiteralRef> neutral(ScatterKernel::Kind kind, DType d) {
     if (d == DType::Bool || (!is_integer(d) && !is_inexact(d)) || (!is_integer(d) && byte_size(d) < 2)) return std::nullopt;
     switch (kind) {
         case ScatterKernel::Kind::Add:
-            if (is_complex(d)) return make_literal(one, std::complex<double>(-0.0, -0.0));
-            return is_integer(d) ? number_of(d, 0) : make_literal(one, -0.0);
+            return is_complex(d) ? make_literal(one, std::complex<double>(-0.0, -0.0)) : make_literal(one, -0.0);
         case ScatterKernel::Kind::Mul:
             if (is_complex(d)) return std::nullopt;
             return number_of(d, 1);
@@ -111,15 +106,15 @@ ValueId GraphRewriter::in_place_of(const Op& op, ValueId v, const PadConfig& pla
     if (maker && maker->kind == NodeKind::Element && --budget > 0) {
         const WorkPtr work = maker->work;
         const InlineVector<ValueId, 2> in = maker->in;
-        if (work->op.prim == &kBroadcastInDim && graph_.aval(in[0]).shape.empty())
-            return add_part(op, kBroadcastInDim, make_params(BroadcastInDimParams{array->shape, {}}), {in[0]}, out);
+        if (work->op.prim == &kBroadcastInDim && graph_.aval(in[0]).shape.empty()) return spread(op, in[0], {}, array->shape);
         if (work->op.prim == &kSlice)
             if (const auto moved = moved_by(work->op, place)) return padded(op, in[0], *moved, out);
         if (const bool divides = work->op.prim == &kDiv; divides || keeps_zeros(*work->op.prim)) {
             std::vector<ValueId> placed;
             for (const ValueId x : in) placed.push_back(in_place_of(op, x, place, array, budget));
             if (divides && !graph_.aval(placed[1]).shape.empty())
-                placed[1] = inside_or(op, placed[1], everywhere(op, number_of(graph_.aval(placed[1]).dtype, 1), array->shape), place);
+                placed[1] =
+                    inside_or(op, placed[1], spread(op, literal(number_of(graph_.aval(placed[1]).dtype, 1)), {}, array->shape), place);
             return add_part(op, *work->op.prim, work->op.params, placed, out);
         }
     }
@@ -168,15 +163,10 @@ ValueId GraphRewriter::inside_or(const Op& op, ValueId placed, ValueId otherwise
     const AvalRef out = graph_.values[placed].aval;
     Dims window = out->shape;
     for (std::size_t d = 0; d < window.size(); ++d) window[d] -= place[d].low + place[d].high;
-    const AvalRef mask(DType::Bool, out->shape), inside(DType::Bool, window);
-    const auto truth = [&](std::int64_t v) { return literal(make_literal(AvalRef(DType::Bool, {}), v)); };
-    const ValueId ones = add_part(op, kBroadcastInDim, make_params(BroadcastInDimParams{window, {}}), {truth(1)}, inside);
-    const ValueId is_inside = add_part(op, kPad, make_params(PadParams{place}), {ones, truth(0)}, mask);
+    const auto truth = [&](std::int64_t v) { return literal(number_of(DType::Bool, v)); };
+    const ValueId is_inside =
+        add_part(op, kPad, make_params(PadParams{place}), {spread(op, truth(1), {}, window), truth(0)}, AvalRef(DType::Bool, out->shape));
     return add_part(op, kSelectN, {}, {is_inside, otherwise, placed}, out);
-}
-ValueId GraphRewriter::everywhere(const Op& op, LiteralRef number, const Dims& shape) {
-    return add_part(op, kBroadcastInDim, make_params(BroadcastInDimParams{shape, {}}), {literal(number)},
-                    AvalRef(number->aval->dtype, shape));
 }
 
 std::optional<std::vector<ValueId>> GraphRewriter::written_window(const Op& op, ValueId array, ValueId window, const Dims& start,
@@ -191,7 +181,7 @@ std::optional<std::vector<ValueId>> GraphRewriter::written_window(const Op& op, 
     const ValueId placed = in_place_of(op, window, place, out, budget);
     const auto chosen = [&](ValueId otherwise) { return inside_or(op, placed, otherwise, place); };
     if (kind == ScatterKernel::Kind::Set) return std::vector{chosen(array)};
-    return std::vector{add_part(op, combining(kind), {}, {array, chosen(everywhere(op, *nothing, out->shape))}, out)};
+    return std::vector{add_part(op, combining(kind), {}, {array, chosen(spread(op, literal(*nothing), {}, out->shape))}, out)};
 }
 
 }  // namespace jaxscope::exec

@@ -58,7 +58,6 @@ private:
     ValueId padded(const Op& op, ValueId v, const PadConfig& place, AvalRef out);
     /// `placed` inside the window, else `otherwise`.
     ValueId inside_or(const Op& op, ValueId placed, ValueId otherwise, const PadConfig& place);
-    ValueId everywhere(const Op& op, LiteralRef number, const Dims& shape);
     ValueId in_place_of(const Op& op, ValueId v, const PadConfig& place, AvalRef array, int& budget);
     std::int64_t joined_run(ValueId v) const;
     Reduction first_stage(ValueId v, const Reduction& r) const;

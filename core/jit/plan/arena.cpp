@@ -181,20 +181,21 @@ std::int64_t spread_over_lines(std::vector<ArenaBlock>& blocks) {
     for (std::size_t i = 0; i < blocks.size(); ++i)
         if (blocks[i].bytes > 0) order.push_back(i);
     std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return blocks[a].offset < blocks[b].offset; });
-    const bool few = order.size() <= kQuadraticLimit;
     std::int64_t top = 0;
     for (std::size_t n = 0; n < order.size(); ++n) {
         check_cancelled();
         ArenaBlock& block = blocks[order[n]];
-        LinesOfPages lines;
-        std::int64_t end = few ? 0 : block.offset;
-        for (std::size_t below = 0; few && below < n; ++below) {
-            const ArenaBlock& other = blocks[order[below]];
-            if (other.last < block.first || other.first > block.last) continue;
-            end = std::max(end, checked_align(checked_add(other.offset, other.bytes), kAlignment));
-            if (other.bytes >= kLeast) lines.add(other.offset);
+        if (order.size() <= kQuadraticLimit) {
+            LinesOfPages lines;
+            std::int64_t end = 0;
+            for (std::size_t below = 0; below < n; ++below) {
+                const ArenaBlock& other = blocks[order[below]];
+                if (other.last < block.first || other.first > block.last) continue;
+                end = std::max(end, checked_align(checked_add(other.offset, other.bytes), kAlignment));
+                if (other.bytes >= kLeast) lines.add(other.offset);
+            }
+            block.offset = block.bytes < kLeast ? end : checked_add(end, lines.distance(end, block.bytes / kPartOfIt));
         }
-        block.offset = block.bytes < kLeast ? end : checked_add(end, lines.distance(end, block.bytes / kPartOfIt));
         top = std::max(top, checked_add(block.offset, block.bytes));
     }
     return checked_align(top, kAlignment);

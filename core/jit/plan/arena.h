@@ -24,7 +24,7 @@ std::int64_t place_blocks(std::vector<ArenaBlock>& blocks);
 
 /// Moves placed blocks up, by a page and by a 64th of their size at most, so that those alive together don't begin at the same lines of
 /// their pages: a kernel that goes over a dozen arrays whose places are the same modulo 4096 has all of them in the same eight lines of the
-/// first-level cache (measured: ten times the time). Returns the size of the arena.
+/// first-level cache (measured: 1.6 times the time). Of thousands of blocks none is moved. Returns the size of the arena.
 std::int64_t spread_over_lines(std::vector<ArenaBlock>& blocks);
 
 }  // namespace jaxscope::exec

@@ -212,14 +212,8 @@ private:
         };
         operand(0, data ? destination : source, data ? c->destination : c->source, 0);
         operand(1, forward || data ? weights : destination, forward || data ? c->weights : c->destination, data ? p.strides.size() : 0);
-        operand(2,
-                data      ? source
-                : forward ? destination
-                          : weights,
-                data      ? c->source
-                : forward ? c->destination
-                          : c->weights,
-                p.swapped ? p.strides.size() : 0);
+        const std::size_t backwards = p.swapped ? p.strides.size() : 0;
+        operand(2, data ? source : forward ? destination : weights, data ? c->source : forward ? c->destination : c->weights, backwards);
         return piece;
     }
     /// The operand becomes a copy with its padding.

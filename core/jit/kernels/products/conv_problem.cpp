@@ -159,8 +159,9 @@ std::vector<ConvProblem> ConvProblem::cut(std::int64_t parts, bool single_images
             const std::int64_t features = rhs.size[0] / groups;
             p.groups = n;
             p.rhs = rhs.slice(0, g * features, n * features);
-            p.out =
-                swapped ? out.slice(0, g * (out.size[0] / groups), n * (out.size[0] / groups)) : out.slice(1, g * features, n * features);
+            const std::size_t whole = swapped ? 0 : 1;  // the result's dimension that has the features of all groups
+            const std::int64_t each = swapped ? out.size[0] / groups : features;
+            p.out = out.slice(whole, g * each, n * each);
             const std::size_t d = of_weights ? 0 : 1;  // the left operand's features
             p.lhs = lhs.slice(d, g * (lhs.size[d] / groups), n * (lhs.size[d] / groups));
             out_parts.push_back(p);

@@ -91,7 +91,7 @@ struct Lanes {
         }
     }
     JAXSCOPE_INLINED T sum() const {
-        if constexpr (kParts == 2) {
+        if constexpr (kParts == 2) {  // halves of vectors would be slower by half: both parts don't stay in registers
             alignas(64) R parts[kParts][kCount];
             __builtin_memcpy(parts, &v, sizeof(v));
             for (int half = kCount / 2; half > 0; half /= 2)

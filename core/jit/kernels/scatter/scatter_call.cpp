@@ -85,12 +85,12 @@ public:
         const Window window = scattered_window(op, spec);
         window_ = joined(window.dims);
         for (std::size_t d = 0; d < updates.size(); ++d)
-            if (!in(spec.update_window_dims, d)) rows_.push_back({updates[d], update_strides[d], 0});
+            if (!in(spec.update_window_dims, d)) rows_.push_back({updates[d], 0, update_strides[d]});
         for (std::size_t i = 0; i < spec.operand_batching_dims.size(); ++i)
             rows_.at(static_cast<std::size_t>(spec.scatter_indices_batching_dims[i])).operand =
                 window.strides[static_cast<std::size_t>(spec.operand_batching_dims[i])];
         take_leading_batch(operand);
-        merge_rows();
+        rows_ = joined(rows_);
         for (const auto d : spec.scatter_dims_to_operand_dims) {
             const auto k = static_cast<std::size_t>(d);
             given_.push_back({window.last[k], window.strides[k]});
@@ -145,9 +145,6 @@ private:
         if (spec_.kind == Kind::Max) return of_kind<Kind::Max, T>(part);
         each(part);
     }
-    struct RowDim {
-        std::int64_t size, update, operand;  ///< strides; of the operand's where the two are one batching dimension, else 0
-    };
     /// Batching dimensions that come first everywhere: as many scatters, one after the other or side by side.
     void take_leading_batch(const Dims& operand) {
         const std::size_t count = spec_.operand_batching_dims.size();
@@ -175,16 +172,6 @@ private:
                 out.push_back(d);
         return out;
     }
-    /// Dimensions of the updates that follow each other in memory are one.
-    void merge_rows() {
-        std::vector<RowDim> merged;
-        for (const RowDim& d : rows_)
-            if (!merged.empty() && merged.back().update == d.size * d.update && merged.back().operand == d.size * d.operand)
-                merged.back() = {checked_mul(merged.back().size, d.size), d.update, d.operand};
-            else
-                merged.push_back(d);
-        rows_ = std::move(merged);
-    }
 
     /// Where the windows of some scatter rows begin, one after the other.
     struct Windows {
@@ -197,7 +184,7 @@ private:
     void for_windows(const void* indices, std::int64_t first, std::int64_t last, Fn&& fn) const {
         if (!room_) return;
         std::int64_t rows = 1;
-        for (const RowDim& d : rows_) rows *= d.size;
+        for (const WindowDim& d : rows_) rows *= d.size;
         Windows all, taken;
         std::array<std::int64_t, Windows::kMost> inside, widened;
         const bool everywhere = first == 0 && last == operand_size_;
@@ -434,7 +421,8 @@ private:
     Op op_;
     ScatterKernel spec_;
     std::vector<WindowDim> window_;
-    std::vector<RowDim> rows_;
+    std::vector<WindowDim>
+        rows_;  ///< of the updates, that aren't the window's; the operand's stride where the two are one batching dimension, else 0
     std::vector<Given> given_;
     std::int64_t batches_ = 1, operand_size_ = 0;  ///< leading batching dimensions, and elements of the operand in each
     bool batched_ = true;                          ///< there are batching dimensions that don't come first
