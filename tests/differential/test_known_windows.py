@@ -7,24 +7,12 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from seed import seed_of_sample
+from special_numbers import numbers, same_numbers
 
 import jaxscope
 
 DTYPES = jnp.float32, jnp.bfloat16, jnp.float16, jnp.int32, jnp.uint8, jnp.complex64, jnp.bool_
 KINDS = "set", "add", "multiply", "min", "max", "subtract"
-
-
-def numbers(r, dtype, shape):
-    if dtype == jnp.bool_:
-        return jnp.asarray(r.rand(*shape) < 0.5)
-    if jnp.issubdtype(dtype, jnp.integer):
-        return jnp.asarray(r.randint(0, 9, shape).astype(dtype))
-    x = (r.randint(-6, 7, shape) / 2).astype(np.float32)
-    special = r.rand(*shape)
-    for k, v in enumerate((0.0, -0.0, np.inf, -np.inf, np.nan)):
-        x[(special > k * 0.03) & (special < (k + 1) * 0.03)] = v
-    x = jnp.asarray(x).astype(dtype)
-    return x + 1j * jnp.asarray((r.randint(-6, 7, shape) / 2).astype(np.float32)) if dtype == jnp.complex64 else x
 
 
 def program(r: random.Random, seed: int):
@@ -60,22 +48,6 @@ def program(r: random.Random, seed: int):
                 x = x.at[0].set(z[-1])
         return x, x + x if dtype != jnp.bool_ else ~x
     return f, "min" not in kinds and "max" not in kinds, (numbers(n, dtype, shape), numbers(n, dtype, plain), numbers(n, dtype, shape))
-
-
-def same_numbers(got, want, signs):
-    """Equal but for the last digit of what is rounded; `signs`: those of zeros, too (which of two is the least is nobody's promise)."""
-    got, want = np.asarray(got), np.asarray(want)
-    if got.dtype.kind == "V":
-        got = got.view(want.dtype)
-    if want.dtype.kind in "biu":
-        return np.array_equal(got, want)
-    digits = 2e-2 if want.dtype == jnp.bfloat16 else 2e-3 if want.dtype == np.float16 else 2e-6
-    if want.dtype.kind != "c":
-        got, want = got.astype(np.float32), want.astype(np.float32)
-        if signs and not np.array_equal(np.signbit(got[want == 0]), np.signbit(want[want == 0])):
-            return False
-    with np.errstate(invalid="ignore"):
-        return np.allclose(got, want, rtol=digits, atol=0, equal_nan=True)
 
 
 @pytest.mark.parametrize("check", [False, True], ids=["", "debug"])

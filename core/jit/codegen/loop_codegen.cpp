@@ -99,13 +99,13 @@ private:
         l.counter->addIncoming(next, last);
         BasicBlock* first = l.head;
         if (vectorise && last == l.head) {
-            const std::vector<BasicBlock*> pieces = split_at_places(*l.head, *l.before);
+            const Pieces pieces = split_at_places(*l.head, *l.before, k_.cols);
             const bool whole = l.level == Level::Column && row_form_ == RowForm::Vectors;
-            for (BasicBlock* piece : pieces) {
+            for (BasicBlock* piece : pieces.loops) {
                 if (whole && !can_be_masked(*piece)) unmaskable_ = true;
                 mark_parallel(*piece, {access_group_, masks_, l.level == Level::Row, whole});
             }
-            first = pieces.front();
+            first = pieces.entry;
         }
         b_.SetInsertPoint(l.before);
         b_.CreateBr(first);

@@ -7,6 +7,7 @@
 #include <set>
 
 #include <llvm/IR/Constants.h>
+#include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/Instructions.h>
 #include <llvm/Transforms/Utils/Cloning.h>
 
@@ -21,6 +22,10 @@ constexpr std::size_t kMostPlaces = 4, kLongestBody = 256;  // of instructions: 
 struct Question {
     std::int64_t place;  ///< the first count with the other answer
     bool below;          ///< the answer up to there
+};
+
+struct Bounds {
+    std::int64_t first, end;
 };
 
 /// A constant that others may be added to.
@@ -81,7 +86,7 @@ void answer(llvm::BasicBlock& piece, const llvm::PHINode& counter, std::int64_t 
 
 /// The body once more, for the counts from `first` to `end`, between `from` and what `body` is.
 llvm::BasicBlock* piece_of(llvm::BasicBlock& body, llvm::BasicBlock& from, std::map<llvm::PHINode*, llvm::Value*>& carried,
-                           std::int64_t end) {
+                           llvm::Value* end) {
     llvm::ValueToValueMapTy copies;
     llvm::BasicBlock* piece = llvm::CloneBasicBlock(&body, copies, "", body.getParent());
     for (llvm::Instruction& i : *piece) {
@@ -101,8 +106,25 @@ llvm::BasicBlock* piece_of(llvm::BasicBlock& body, llvm::BasicBlock& from, std::
     auto* back = llvm::cast<llvm::BranchInst>(piece->getTerminator());
     back->setSuccessor(0, piece);
     auto* next = llvm::cast<llvm::ICmpInst>(back->getCondition());
-    next->setOperand(1, llvm::ConstantInt::get(next->getOperand(1)->getType(), static_cast<std::uint64_t>(end)));
+    next->setOperand(1, end);
     return piece;
+}
+
+/// The two places with most counts between them, where these are most of all: the rest is short and asks as before.
+std::set<std::int64_t> around_longest(const std::set<std::int64_t>& places, std::int64_t begin, std::int64_t end) {
+    Bounds longest{begin, begin};
+    std::int64_t before = begin;
+    const auto compare = [&](std::int64_t place) {
+        if (place - before > longest.end - longest.first) longest = {before, place};
+        before = place;
+    };
+    for (const std::int64_t place : places) compare(place);
+    compare(end);
+    if (2 * (longest.end - longest.first) < end - begin) return {};
+    std::set<std::int64_t> found;
+    if (longest.first != begin) found.insert(longest.first);
+    if (longest.end != end) found.insert(longest.end);
+    return found;
 }
 
 /// Where answers change, between the loop's bounds; empty where it isn't to be split.
@@ -115,47 +137,97 @@ std::set<std::int64_t> places_of(const llvm::BasicBlock& body, const llvm::PHINo
         const std::optional<Question> q = asked && asked != &next ? question(*asked, counter) : std::nullopt;
         if (q && begin < q->place && q->place < end) places.insert(q->place);
     }
-    if (places.size() > kMostPlaces) places.clear();
-    return places;
+    return places.size() > kMostPlaces ? around_longest(places, begin, end) : places;
 }
 
-}  // namespace
-
-std::vector<llvm::BasicBlock*> split_at_places(llvm::BasicBlock& body, llvm::BasicBlock& before) {
-    auto* counter = llvm::dyn_cast<llvm::PHINode>(&body.front());
-    auto* back = llvm::dyn_cast<llvm::BranchInst>(body.getTerminator());
-    if (counter == nullptr || back == nullptr || !back->isConditional() || back->getSuccessor(0) != &body) return {&body};
-    auto* next = llvm::dyn_cast<llvm::ICmpInst>(back->getCondition());
-    const std::optional<std::int64_t> begin = whole(counter->getIncomingValueForBlock(&before)),
-                                      end = next ? whole(next->getOperand(1)) : std::nullopt;
-    if (!begin || !end) return {&body};
+/// One loop after the other from constant to constant, with what they sum up handed on.
+std::vector<llvm::BasicBlock*> pieces_of_known(llvm::BasicBlock& body, llvm::BasicBlock& before, const std::vector<Bounds>& bounds) {
+    auto* counter = llvm::cast<llvm::PHINode>(&body.front());
+    const auto count = [&](std::int64_t v) { return llvm::ConstantInt::get(counter->getType(), static_cast<std::uint64_t>(v)); };
     std::map<llvm::PHINode*, llvm::Value*> carried;
     for (llvm::PHINode& phi : body.phis()) carried[&phi] = phi.getIncomingValueForBlock(&before);
     std::vector<llvm::BasicBlock*> pieces;
     llvm::BasicBlock* from = &before;
-    std::int64_t first = *begin;
-    std::vector<std::pair<std::int64_t, std::int64_t>> bounds;
-    for (const std::int64_t place : places_of(body, *counter, *next, *begin, *end)) {
-        carried[counter] = llvm::ConstantInt::get(counter->getType(), static_cast<std::uint64_t>(first));
-        llvm::BasicBlock* piece = piece_of(body, *from, carried, place);
+    for (std::size_t p = 0; p + 1 < bounds.size(); ++p) {
+        carried[counter] = count(bounds[p].first);
+        llvm::BasicBlock* piece = piece_of(body, *from, carried, count(bounds[p].end));
         if (!pieces.empty()) llvm::cast<llvm::BranchInst>(pieces.back()->getTerminator())->setSuccessor(1, piece);
         pieces.push_back(piece);
-        bounds.emplace_back(first, place);
         from = piece;
-        first = place;
     }
-    if (pieces.empty()) return {&body};
     llvm::cast<llvm::BranchInst>(pieces.back()->getTerminator())->setSuccessor(1, &body);
-    carried[counter] = llvm::ConstantInt::get(counter->getType(), static_cast<std::uint64_t>(first));
+    carried[counter] = count(bounds.back().first);
     for (auto& [phi, value] : carried) {
         phi->setIncomingValueForBlock(&before, value);
         phi->replaceIncomingBlockWith(&before, from);
     }
-    bounds.emplace_back(first, *end);
     pieces.push_back(&body);
-    for (std::size_t p = 0; p < pieces.size(); ++p)
-        answer(*pieces[p], llvm::cast<llvm::PHINode>(pieces[p]->front()), bounds[p].first, bounds[p].second);
     return pieces;
+}
+
+/// The same from `begin` to `end`, which only the caller of the code knows: each loop is asked whether there is anything for it. The
+/// blocks that ask stand in front of their loops.
+std::vector<llvm::BasicBlock*> pieces_of_asked(llvm::BasicBlock& body, llvm::BasicBlock& before, const std::vector<Bounds>& bounds,
+                                               std::vector<llvm::BasicBlock*>& entries) {
+    auto* counter = llvm::cast<llvm::PHINode>(&body.front());
+    auto* back = llvm::cast<llvm::BranchInst>(body.getTerminator());
+    auto* next = llvm::cast<llvm::ICmpInst>(back->getCondition());
+    llvm::Value *begin = counter->getIncomingValueForBlock(&before), *end = next->getOperand(1);
+    llvm::IRBuilder<> b(body.getContext());
+    const auto count = [&](std::int64_t v) { return b.getInt64(static_cast<std::uint64_t>(v)); };
+    std::vector<llvm::BasicBlock*> pieces;
+    std::vector<std::pair<llvm::Value*, llvm::Value*>> ranges;
+    for (std::size_t p = 0; p < bounds.size(); ++p) {
+        entries.push_back(llvm::BasicBlock::Create(body.getContext(), "piece", body.getParent()));
+        b.SetInsertPoint(entries.back());
+        const bool last = p + 1 == bounds.size();
+        // Of the first piece, too: LLVM learns what is never below 0.
+        llvm::Value* first = b.CreateSelect(b.CreateICmpSGT(begin, count(bounds[p].first)), begin, count(bounds[p].first));
+        llvm::Value* behind = last ? end : b.CreateSelect(b.CreateICmpSLT(end, count(bounds[p].end)), end, count(bounds[p].end));
+        ranges.emplace_back(first, behind);
+    }
+    for (std::size_t p = 0; p + 1 < bounds.size(); ++p) {
+        std::map<llvm::PHINode*, llvm::Value*> start{{counter, ranges[p].first}};
+        counter->replaceIncomingBlockWith(p == 0 ? &before : entries[p - 1], entries[p]);
+        pieces.push_back(piece_of(body, *entries[p], start, ranges[p].second));
+        llvm::cast<llvm::BranchInst>(pieces.back()->getTerminator())->setSuccessor(1, entries[p + 1]);
+    }
+    counter->replaceIncomingBlockWith(entries[bounds.size() - 2], entries.back());
+    counter->setIncomingValueForBlock(entries.back(), ranges.back().first);
+    next->setOperand(1, ranges.back().second);
+    pieces.push_back(&body);
+    for (std::size_t p = 0; p < bounds.size(); ++p) {
+        b.SetInsertPoint(entries[p]);
+        llvm::BasicBlock* otherwise = p + 1 < bounds.size() ? entries[p + 1] : back->getSuccessor(1);
+        b.CreateCondBr(b.CreateICmpSLT(ranges[p].first, ranges[p].second), pieces[p], otherwise);
+    }
+    return pieces;
+}
+
+}  // namespace
+
+Pieces split_at_places(llvm::BasicBlock& body, llvm::BasicBlock& before, std::int64_t most) {
+    auto* counter = llvm::dyn_cast<llvm::PHINode>(&body.front());
+    auto* back = llvm::dyn_cast<llvm::BranchInst>(body.getTerminator());
+    if (counter == nullptr || back == nullptr || !back->isConditional() || back->getSuccessor(0) != &body) return {{&body}, &body};
+    auto* next = llvm::dyn_cast<llvm::ICmpInst>(back->getCondition());
+    if (next == nullptr) return {{&body}, &body};
+    const std::optional<std::int64_t> begin = whole(counter->getIncomingValueForBlock(&before)), end = whole(next->getOperand(1));
+    const bool known = begin && end;
+    if (!known && std::next(body.phis().begin()) != body.phis().end()) return {{&body}, &body};
+    const std::int64_t first = known ? *begin : 0, behind = known ? *end : most;
+    std::vector<Bounds> bounds;
+    for (const std::int64_t place : places_of(body, *counter, *next, first, behind))
+        bounds.push_back({bounds.empty() ? first : bounds.back().end, place});
+    if (bounds.empty()) return {{&body}, &body};
+    bounds.push_back({bounds.back().end, behind});
+    Pieces made;
+    std::vector<llvm::BasicBlock*> entries;
+    made.loops = known ? pieces_of_known(body, before, bounds) : pieces_of_asked(body, before, bounds, entries);
+    made.entry = known ? made.loops.front() : entries.front();
+    for (std::size_t p = 0; p < bounds.size(); ++p)
+        answer(*made.loops[p], llvm::cast<llvm::PHINode>(made.loops[p]->front()), bounds[p].first, bounds[p].end);
+    return made;
 }
 
 }  // namespace jaxscope::exec

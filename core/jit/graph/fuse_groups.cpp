@@ -14,6 +14,8 @@ namespace jaxscope::exec {
 
 namespace {
 
+constexpr int kMostSteps = 4;                ///< from a part of an array to the join that reads it
+constexpr int kMostOfAStep = 3;              ///< scalar operations: what joins read is computed for each of their operands
 constexpr std::int64_t kVisitsOfNode = 256;  ///< of all searches for cycles, per node of the program: beyond, groups stay apart
 
 class GroupBuilder : public Groups {
@@ -29,16 +31,18 @@ public:
 
 private:
     /// Scalar operations to compute `n` again at any index, or -1 where storing it is better.
-    int recompute_cost(const Node& n) const {
+    int recompute_cost(std::uint32_t i) const {
+        const Node& n = g_.nodes[i];
         if (n.kind != NodeKind::Element) return -1;
         if (joins_positions(n)) return kMaxRecomputed / 2;
         if (n.map().cost > kMaxRecomputed) return -1;
         int cost = std::max(1, n.map().cost);  // at least 1 each, which bounds the depth of chains
         const std::int64_t size = g_.aval(n.out[0]).size();
+        const bool joined = is_joined_where_read(i);
         bool constant = true;  // of literals alone
         for (std::size_t k = 0; k < n.in.size(); ++k) {
             if (n.map().operands[k].access == IndexMap::Access::None || g_.values[n.in[k]].kind == GraphValue::Kind::Literal) continue;
-            if (n.map().operands[k].access == IndexMap::Access::General) return -1;
+            if (n.map().operands[k].access == IndexMap::Access::General && !joined) return -1;
             const std::uint32_t p = direct_producer(n.in[k]);
             constant = constant && on_demand(p) && g_.aval(n.in[k]).size() <= 1;  // the same question was asked of it
             if (on_demand(p)) {
@@ -46,7 +50,7 @@ private:
                 continue;
             }
             const bool small = g_.aval(n.in[k]).size() * 8 <= size;
-            if (!small || n.map().operands[k].access != IndexMap::Access::Broadcast) return -1;
+            if (!joined && (!small || n.map().operands[k].access != IndexMap::Access::Broadcast)) return -1;
         }
         if (size <= 1 && !constant) return -1;  // a constant is part of the code: what divides by it multiplies
         return cost <= kMaxRecomputed ? cost : -1;
@@ -65,12 +69,66 @@ private:
         });
     }
 
+    // Parts of arrays, and little work on them, that one join alone reads (jnp.roll, rotary embeddings, the gradients of both): it chooses
+    // what it reads, and takes it from the arrays themselves. They stay in memory until then, so most of each has to be read there, or
+    // somebody gave it.
+
+    static bool is_part(const Node& n) { return n.op().prim == &kSlice || n.op().prim == &kRev; }
+    bool is_joined_where_read(std::uint32_t i) const {
+        const std::uint32_t join = join_behind(i, kMostSteps);
+        const Node& n = g_.nodes[i];
+        if (join == kNone || !is_part(n)) return join != kNone;
+        const ValueId whole = g_.root(n.in[0]);
+        if (g_.values[whole].kind != GraphValue::Kind::Result || is_output_[whole]) return true;
+        std::int64_t bytes = 0;
+        for (const ValueId v : g_.nodes[join].in) bytes += bytes_read_of(whole, v, kMostSteps);
+        return 2 * bytes >= g_.bytes(whole);
+    }
+    /// The join to which all comes that reads node i, itself element by element; kNone where something else does.
+    std::uint32_t join_behind(std::uint32_t i, int steps) const {
+        const Node& n = g_.nodes[i];
+        if (steps == 0 || n.kind != NodeKind::Element || is_output_[n.out[0]] || !works_on_parts(n)) return kNone;
+        std::uint32_t join = kNone;
+        for (const std::uint32_t u : users_[n.out[0]]) {
+            const bool joins = g_.nodes[u].kind == NodeKind::Element && is_join(g_.nodes[u].op());
+            const std::uint32_t found = joins ? u : join_behind(u, steps - 1);
+            if (found == kNone || (join != kNone && found != join)) return kNone;
+            join = found;
+        }
+        return join;
+    }
+    /// And of one array more at most, besides what is small. Of what is placed after the node in question we don't know yet.
+    bool works_on_parts(const Node& n) const {
+        if (is_part(n)) return true;
+        int arrays = 0, parts = 0;
+        for (std::size_t k = 0; k < n.in.size(); ++k) {
+            const IndexMap::Access access = n.map().operands[k].access;
+            if (access == IndexMap::Access::General) return false;
+            if (access != IndexMap::Access::Identity || g_.values[n.in[k]].kind == GraphValue::Kind::Literal) continue;
+            const std::uint32_t p = direct_producer(n.in[k]);
+            if (p == kNone || (p < placed_ && !on_demand(p)))
+                ++arrays;
+            else
+                ++parts;
+        }
+        return arrays <= 1 && parts > 0 && n.map().cost <= kMostOfAStep;
+    }
+    std::int64_t bytes_read_of(ValueId whole, ValueId v, int steps) const {
+        const std::uint32_t p = steps == 0 ? kNone : direct_producer(v);
+        if (p == kNone || g_.nodes[p].kind != NodeKind::Element) return 0;
+        const Node& n = g_.nodes[p];
+        if (is_part(n)) return g_.root(n.in[0]) == whole ? g_.bytes(v) : 0;
+        std::int64_t bytes = 0;
+        for (const ValueId operand : n.in) bytes += bytes_read_of(whole, operand, steps - 1);
+        return bytes;
+    }
+
     // ---- Placing nodes into groups -------------------------------------------------------------------------------------------
     void place(std::uint32_t i) {
         const Node& n = g_.nodes[i];
         if (!is_loop(n)) return;
         if (options_.fuse) {
-            if ((on_demand_cost_[i] = recompute_cost(n)) >= 0) return;
+            if ((on_demand_cost_[i] = recompute_cost(i)) >= 0) return;
             std::vector<std::uint32_t> candidates = candidate_groups(i);
             for (const std::uint32_t c : candidates)
                 if (try_join(c, i)) return absorb(c, candidates);

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "lax/primitives.h"
+
 namespace jaxscope::exec {
 
 namespace {
@@ -147,6 +149,8 @@ Dims without_ones(const Dims& shape) {
     std::copy_if(shape.begin(), shape.end(), std::back_inserter(out), [](std::int64_t d) { return d != 1; });
     return out;
 }
+
+bool is_join(const Op& op) { return op.prim == &kConcatenate || op.prim == &kStack || op.prim == &kPad; }
 
 IndexMap probe_index_map(const Op& op) {
     const Dims& out = op.out.at(0)->shape;

@@ -27,6 +27,8 @@ struct IndexMap {
 };
 
 Dims without_ones(const Dims& shape);
+/// Does `op` choose by the place in its result alone what it reads (concatenations, stacks, padding)? Loops are split there.
+bool is_join(const Op& op);
 /// Runs the lower rule of `op`. Throws what the rule throws.
 IndexMap probe_index_map(const Op& op);
 

@@ -45,7 +45,8 @@ private:
         k.on_demand = !member;
         k.operands.reserve(n.in.size());
         for (const ValueId v : n.in) k.operands.push_back(operand(v));
-        kernel_->cost += n.kind == NodeKind::Element ? n.map().cost : 1;
+        constexpr int kJoinCost = 5;  // its loop is split where it asks for the place
+        kernel_->cost += n.kind != NodeKind::Element ? 1 : is_join(n.op()) ? kJoinCost : n.map().cost;
         const auto index = static_cast<std::uint32_t>(kernel_->nodes.size());
         number_[i] = index;
         kernel_->nodes.push_back(std::move(k));
