@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -107,6 +108,8 @@ public:
     virtual KScalar op(KOp o, KScalar a) = 0;
     virtual KScalar op(KOp o, KScalar a, KScalar b) = 0;
     virtual KScalar call(const KFunction& f, KScalar a) = 0;
+    /// What `condition` is wherever the code is for, as far as that is known: of what is never chosen no code need be made.
+    virtual std::optional<bool> known(KScalar) const { return std::nullopt; }
     virtual KScalar select(KScalar condition, KScalar if_true, KScalar if_false) = 0;
     virtual KScalar convert(KScalar v, DType to) = 0;  ///< as lax.convert_element_type
     virtual KScalar bitcast(KScalar v, DType to) = 0;  ///< same width

@@ -2,6 +2,7 @@
 #include "jit/codegen/element_codegen.h"
 
 #include <algorithm>
+#include <cstdlib>
 
 #include <llvm/IR/Module.h>
 
@@ -16,16 +17,10 @@ namespace {
 
 bool small_counters(const Kernel& k) { return k.rows <= (1ll << 31) / std::max<std::int64_t>(1, k.cols); }
 Level deeper(Level a, Level b) { return std::max(a, b); }
-std::int64_t run_length(const Dims& shape, int first, int last) {
-    std::int64_t n = 1;
-    for (int d = first; d <= last; ++d) n *= shape[static_cast<std::size_t>(d)];
-    return n;
-}
-
 }  // namespace
 
 ElementCodegen::ElementCodegen(llvm::IRBuilder<>& builder, const Kernel& kernel)
-    : ops_(builder), kernel_(kernel), values_(kernel.nodes.size(), nullptr) {}
+    : ops_(builder), kernel_(kernel), values_(kernel.nodes.size(), nullptr), end_row_(kernel.rows) {}
 
 ElementCodegen::Scalar* ElementCodegen::make(const Number& n, Level level) {
     scalars_.push_back({n, level});
@@ -60,6 +55,13 @@ void ElementCodegen::begin_columns() {
     std::erase_if(loads_, [](const auto& l) { return l.second->level == Level::Column; });
     for (Scalar*& v : values_)
         if (v && v->level == Level::Column) v = nullptr;
+    linear_ = nullptr;
+}
+
+void ElementCodegen::begin_rows(std::int64_t first, std::int64_t end) {
+    first_row_ = first, end_row_ = end;
+    runs_.clear(), loads_.clear(), words_.clear();
+    std::ranges::fill(values_, nullptr);
     linear_ = nullptr;
 }
 
@@ -126,6 +128,9 @@ Value* ElementCodegen::linear() {
 ElementCodegen::Scalar* ElementCodegen::run(const IndexSet& set, int first, int last) {
     Scalar*& known = runs_[{&set, first, last}];
     if (known) return known;
+    if (first == last)
+        if (const std::optional<Range> r = range_of(set.coordinates[static_cast<std::size_t>(first)]); r->least == r->most)
+            return known = integer(ops_.b.getInt64(static_cast<std::uint64_t>(r->least)), Level::Entry);
     const int rank = static_cast<int>(set.shape.size());
     const std::int64_t length = run_length(set.shape, first, last);
     const std::int64_t below_all = run_length(set.shape, last + 1, rank - 1);
@@ -399,10 +404,14 @@ KScalar ElementCodegen::op(KOp o, KScalar a) {
     return handle(make(ops_.unary(o, x->n), x->level));
 }
 KScalar ElementCodegen::op(KOp o, KScalar a, KScalar b) {
+    if (const std::optional<KScalar> d = decided(o, *of(a), *of(b))) return *d;
+    const std::optional<Range> moved = sum_of(o, range_of(*of(a)), range_of(*of(b)));
     Scalar *x = force(of(a)), *y = force(of(b));
     const Level level = deeper(x->level, y->level);
     at(level);
-    return handle(make(ops_.binary(o, x->n, y->n), level));
+    Scalar* made = make(ops_.binary(o, x->n, y->n), level);
+    made->range = moved;
+    return handle(made);
 }
 KScalar ElementCodegen::call(const KFunction& f, KScalar a) {
     Scalar* x = force(of(a));
@@ -410,6 +419,7 @@ KScalar ElementCodegen::call(const KFunction& f, KScalar a) {
     return handle(make(ops_.call(f, x->n), x->level));
 }
 KScalar ElementCodegen::select(KScalar condition, KScalar if_true, KScalar if_false) {
+    if (const std::optional<bool> holds = known(condition)) return *holds ? if_true : if_false;
     Scalar *c = force(of(condition)), *t = force(of(if_true)), *f = force(of(if_false));
     const Level level = deeper(c->level, deeper(t->level, f->level));
     at(level);
@@ -430,9 +440,12 @@ KScalar ElementCodegen::constant(DType d, double v) {
     return handle(make(ops_.literal(d, v, 0, floating ? 0 : static_cast<std::int64_t>(v)), Level::Entry));
 }
 KScalar ElementCodegen::constant_int(DType d, std::int64_t v) {
-    return handle(make(ops_.literal(d, static_cast<double>(v), 0, v), Level::Entry));
+    Scalar* made = make(ops_.literal(d, static_cast<double>(v), 0, v), Level::Entry);
+    if (d == DType::S64) made->range = just(v);
+    return handle(made);
 }
 KScalar ElementCodegen::clamp_index(KScalar v, std::int64_t bound) {
+    if (const std::optional<Range> r = range_of(*of(v)); r && r->least >= 0 && r->most < bound) return v;
     Scalar* x = force(of(v));
     at(x->level);
     llvm::IRBuilder<>& b = ops_.b;
@@ -443,7 +456,7 @@ KScalar ElementCodegen::clamp_index(KScalar v, std::int64_t bound) {
 }
 KScalar ElementCodegen::masked_load(int operand, const KIndex& i, KScalar inside, KScalar otherwise) {
     const Dims& shape = node_->op().in.at(static_cast<std::size_t>(operand))->shape;
-    if (std::find(shape.begin(), shape.end(), 0) != shape.end()) return otherwise;  // nothing to load
+    if (std::find(shape.begin(), shape.end(), 0) != shape.end() || known(inside) == false) return otherwise;  // nothing to load
     KIndex safe;
     for (std::size_t d = 0; d < shape.size(); ++d) {
         Scalar* s = of(i.at[d]);

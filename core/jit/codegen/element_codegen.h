@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <tuple>
 
 #include "jit/codegen/scalar_ops.h"
@@ -30,8 +31,12 @@ public:
     /// Tiled: where the tile's first element stands in its rows (along `side`) and columns; its reads are loaded from `scratch`.
     void set_tile(llvm::Value* scratch, llvm::Value* first_column) { scratch_ = scratch, first_column_ = first_column; }
     void set_tile_row(llvm::Value* row) { tile_row_ = row; }
-    void begin_row();                   ///< forgets what was computed for the row before
-    void begin_columns();               ///< a new loop over columns: forgets what the last one computed
+    void begin_row();      ///< forgets what was computed for the row before
+    void begin_columns();  ///< a new loop over columns: forgets what the last one computed
+    /// The code that follows is for rows `first` to `end` - 1, and knows nothing of what was computed before.
+    void begin_rows(std::int64_t first, std::int64_t end);
+    /// Rows, not the first, at which joins of many operands were asked which of them it is to be.
+    const std::set<std::int64_t>& rows_asked() const { return rows_asked_; }
     std::vector<llvm::Value*> externs;  ///< i8* each
 
     // ---- Values of nodes
@@ -57,6 +62,7 @@ public:
     KScalar op(KOp o, KScalar a) override;
     KScalar op(KOp o, KScalar a, KScalar b) override;
     KScalar call(const KFunction& f, KScalar a) override;
+    std::optional<bool> known(KScalar condition) const override;
     KScalar select(KScalar condition, KScalar if_true, KScalar if_false) override;
     KScalar convert(KScalar v, DType to) override;
     KScalar bitcast(KScalar v, DType to) override;
@@ -67,11 +73,18 @@ public:
 
 private:
     struct IndexSet;
+    /// Of an index: what it is between, wherever the code is for.
+    struct Range {
+        std::int64_t least = 0, most = 0;
+        std::int64_t rows = 0;  ///< not 0: it is rows' number / rows + offset
+        std::int64_t offset = 0;
+    };
     struct Scalar {
         Number n;
         Level level = Level::Entry;
         const IndexSet* set = nullptr;  ///< a coordinate that isn't computed yet: dimension `dim` of the domain seen as this shape
         int dim = 0;
+        std::optional<Range> range;
     };
     struct IndexSet {
         Dims shape;
@@ -82,6 +95,11 @@ private:
     };
     Scalar* make(const Number& n, Level level);
     static KScalar handle(Scalar* s);
+    std::optional<Range> range_of(const Scalar& s) const;
+    std::optional<KScalar> decided(KOp o, const Scalar& a, const Scalar& b);
+    void ask_rows(const Range& index, std::int64_t bound);
+    static std::optional<Range> just(std::int64_t v);
+    static std::optional<Range> sum_of(KOp o, const std::optional<Range>& x, const std::optional<Range>& y);
     static Scalar* of(KScalar s) { return static_cast<Scalar*>(s.handle); }
     Scalar* force(Scalar* s);
     const IndexSet& index_set(const Dims& shape, bool row_level);
@@ -119,6 +137,8 @@ private:
     Scalar *row_ = nullptr, *col_ = nullptr, *linear_ = nullptr;
     Scalar *outer_ = nullptr, *inner_ = nullptr;  ///< of split rows
     std::int64_t inner_length_ = 0;
+    std::int64_t first_row_ = 0, end_row_ = 0;
+    std::set<std::int64_t> rows_asked_;
     llvm::Value *scratch_ = nullptr, *tile_row_ = nullptr, *first_column_ = nullptr;
     const KernelNode* node_ = nullptr;
 };

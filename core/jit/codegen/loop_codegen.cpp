@@ -2,6 +2,8 @@
 #include "jit/codegen/loop_codegen.h"
 
 #include <algorithm>
+#include <set>
+#include <utility>
 
 #include <llvm/IR/Function.h>
 #include <llvm/IR/Module.h>
@@ -22,7 +24,8 @@ using llvm::Value;
 
 class LoopGenerator {
 public:
-    LoopGenerator(llvm::Module& module, const Kernel& kernel, const std::string& name, bool masks, RowForm rows, bool all)
+    LoopGenerator(llvm::Module& module, const Kernel& kernel, const std::string& name, bool masks, RowForm rows, bool all,
+                  std::set<std::int64_t> row_places = {})
         : context_(module.getContext()),
           k_(kernel),
           b_(context_),
@@ -31,7 +34,8 @@ public:
           sums_(code_, kernel),
           masks_(masks),
           row_form_(rows),
-          all_(all) {
+          all_(all),
+          row_places_(std::move(row_places)) {
         llvm::Type* i8p = b_.getInt8PtrTy();
         auto* type = llvm::FunctionType::get(b_.getVoidTy(), {i8p->getPointerTo(), b_.getInt64Ty(), b_.getInt64Ty(), i8p}, false);
         f_ = llvm::Function::Create(type, llvm::Function::ExternalLinkage, name, module);
@@ -69,6 +73,10 @@ public:
     }
     /// Did a row that was to be a vector under a mask turn out to be none?
     bool unmaskable() const { return unmaskable_; }
+    /// Rows at which joins of many operands go on with the next one; empty where the rows are no loop of their own.
+    std::set<std::int64_t> row_places() const {
+        return k_.form == Kernel::Form::Row && row_form_ == RowForm::Loop ? code_.rows_asked() : std::set<std::int64_t>();
+    }
 
 private:
     /// A counted loop around what is emitted between open and close. `level`: whose code goes into its body.
@@ -167,12 +175,34 @@ private:
             close(loop, true);
             code_.set_block(Level::Outer, b_.GetInsertBlock());
             close(outer, false);
-        } else {
+        } else if (row_places_.empty()) {
             const Loop loop = open(Level::Row, begin, end);
             each_row(loop.counter, unrolled);
             close(loop, unrolled);
+        } else {
+            std::int64_t first = 0;
+            for (const std::int64_t place : row_places_) rows_between(std::exchange(first, place), place, begin, end);
+            rows_between(first, k_.rows, begin, end);
         }
         b_.CreateRetVoid();
+    }
+    /// Of the rows `begin` to `end` those from `first` on and before `behind`.
+    void rows_between(std::int64_t first, std::int64_t behind, Value* begin, Value* end) {
+        const auto i64 = [&](std::int64_t v) { return b_.getInt64(static_cast<std::uint64_t>(v)); };
+        BasicBlock* there = BasicBlock::Create(context_, "rows", f_);
+        BasicBlock* next = BasicBlock::Create(context_, "next", f_);
+        b_.SetInsertPoint(code_.block(Level::Outer));
+        Value* from = b_.CreateSelect(b_.CreateICmpSGT(begin, i64(first)), begin, i64(first));
+        Value* to = b_.CreateSelect(b_.CreateICmpSLT(end, i64(behind)), end, i64(behind));
+        b_.CreateCondBr(b_.CreateICmpSLT(from, to), there, next);
+        for (std::size_t l = 0; l < 4; ++l) code_.set_block(static_cast<Level>(l), there);
+        code_.begin_rows(first, behind);
+        const Loop loop = open(Level::Row, from, to);
+        each_row(loop.counter, false);
+        close(loop, false);
+        b_.CreateBr(next);
+        for (std::size_t l = 0; l < 4; ++l) code_.set_block(static_cast<Level>(l), next);
+        b_.SetInsertPoint(next);
     }
     /// Rows of scratch memory for what later passes read, from byte `at` on.
     void place_spilled(std::int64_t at) {
@@ -441,23 +471,12 @@ private:
         close(loop, true);
     }
 
-    Value* sum_address(std::uint32_t j, Value* position, llvm::Type* t, std::size_t part) {
-        const std::int64_t offset = scratch_.at(j) + static_cast<std::int64_t>(part) * k_.column_block() * 8;
-        Value* base = b_.CreateGEP(b_.getInt8Ty(), f_->getArg(3), b_.getInt64(static_cast<std::uint64_t>(offset)));
-        return b_.CreateGEP(t, b_.CreateBitCast(base, t->getPointerTo()), position);
+    /// Of the sums of node j that its columns' task holds in scratch memory.
+    Value* sums_of(std::uint32_t j) {
+        return b_.CreateGEP(b_.getInt8Ty(), f_->getArg(3), b_.getInt64(static_cast<std::uint64_t>(scratch_.at(j))));
     }
-    void write_sums(std::uint32_t j, Value* position, const std::vector<Value*>& acc) {
-        for (std::size_t part = 0; part < acc.size(); ++part)
-            b_.CreateStore(acc[part], sum_address(j, position, acc[part]->getType(), part));
-    }
-    std::vector<Value*> read_sums(std::uint32_t j, Value* position) {
-        std::vector<Value*> out = sums_.start(j);
-        for (std::size_t part = 0; part < out.size(); ++part) {
-            llvm::Type* t = out[part]->getType();
-            out[part] = b_.CreateLoad(t, sum_address(j, position, t, part));
-        }
-        return out;
-    }
+    void write_sums(std::uint32_t j, Value* position, const std::vector<Value*>& acc) { sums_.write(sums_of(j), position, acc); }
+    std::vector<Value*> read_sums(std::uint32_t j, Value* position) { return sums_.read(j, sums_of(j), position); }
 
     llvm::LLVMContext& context_;
     const Kernel& k_;
@@ -471,6 +490,7 @@ private:
     bool masks_;
     RowForm row_form_;
     bool all_;
+    std::set<std::int64_t> row_places_;  ///< where a loop over rows ends and the next begins
     bool unmaskable_ = false;
     std::vector<Value*> stores_;
     std::map<std::uint32_t, std::int64_t> scratch_;                  ///< byte offset of a node's row or sums
@@ -480,11 +500,17 @@ private:
 }  // namespace
 
 llvm::Function* emit_kernel(llvm::Module& module, const Kernel& kernel, const std::string& name, bool masks, bool all) {
-    LoopGenerator rows(module, kernel, name, masks, row_form(kernel, masks, all), all);
-    llvm::Function* f = rows.run();
-    if (!rows.unmaskable()) return f;
-    f->eraseFromParent();
-    return LoopGenerator(module, kernel, name, masks, row_form(kernel, false, all), all).run();
+    RowForm form = row_form(kernel, masks, all);
+    std::set<std::int64_t> places;
+    while (true) {
+        LoopGenerator rows(module, kernel, name, masks, form, all, places);
+        llvm::Function* f = rows.run();
+        if (rows.unmaskable())
+            form = row_form(kernel, false, all);
+        else if (!places.empty() || (places = rows.row_places()).empty())
+            return f;
+        f->eraseFromParent();
+    }
 }
 
 }  // namespace jaxscope::exec

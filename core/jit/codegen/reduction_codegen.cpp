@@ -37,6 +37,25 @@ std::vector<Value*> ReductionCodegen::add_element(std::uint32_t j, const std::ve
     return {ops_.accumulate(n.reduce(), d, acc[0], ops_.to_accumulator(n.reduce(), v))};
 }
 
+Value* ReductionCodegen::address(Value* block, Value* position, llvm::Type* t, std::size_t part) {
+    llvm::IRBuilder<>& b = ops_.b;
+    const std::int64_t offset = static_cast<std::int64_t>(part) * k_.column_block() * 8;
+    Value* first = b.CreateGEP(b.getInt8Ty(), block, b.getInt64(static_cast<std::uint64_t>(offset)));
+    return b.CreateGEP(t, b.CreateBitCast(first, t->getPointerTo()), position);
+}
+void ReductionCodegen::write(Value* block, Value* position, const std::vector<Value*>& acc) {
+    for (std::size_t part = 0; part < acc.size(); ++part)
+        ops_.b.CreateStore(acc[part], address(block, position, acc[part]->getType(), part));
+}
+std::vector<Value*> ReductionCodegen::read(std::uint32_t j, Value* block, Value* position) {
+    std::vector<Value*> out = start(j);
+    for (std::size_t part = 0; part < out.size(); ++part) {
+        llvm::Type* t = out[part]->getType();
+        out[part] = ops_.b.CreateLoad(t, address(block, position, t, part));
+    }
+    return out;
+}
+
 Number ReductionCodegen::result(std::uint32_t j, const std::vector<Value*>& acc) {
     const KernelNode& n = k_.nodes[j];
     const DType d = n.op().out[0]->dtype;

@@ -14,8 +14,6 @@ namespace jaxscope::exec {
 
 namespace {
 
-constexpr int kMostSteps = 4;                ///< from a part of an array to the join that reads it
-constexpr int kMostOfAStep = 3;              ///< scalar operations: what joins read is computed for each of their operands
 constexpr std::int64_t kVisitsOfNode = 256;  ///< of all searches for cycles, per node of the program: beyond, groups stay apart
 
 class GroupBuilder : public Groups {
@@ -67,60 +65,6 @@ private:
             return user.kind == NodeKind::Element && user.op().prim == &kGather && user.in[1] == n.out[0] &&
                    g_.root(user.in[0]) != n.out[0];
         });
-    }
-
-    // Parts of arrays, and little work on them, that one join alone reads (jnp.roll, rotary embeddings, the gradients of both): it chooses
-    // what it reads, and takes it from the arrays themselves. They stay in memory until then, so most of each has to be read there, or
-    // somebody gave it.
-
-    static bool is_part(const Node& n) { return n.op().prim == &kSlice || n.op().prim == &kRev; }
-    bool is_joined_where_read(std::uint32_t i) const {
-        const std::uint32_t join = join_behind(i, kMostSteps);
-        const Node& n = g_.nodes[i];
-        if (join == kNone || !is_part(n)) return join != kNone;
-        const ValueId whole = g_.root(n.in[0]);
-        if (g_.values[whole].kind != GraphValue::Kind::Result || is_output_[whole]) return true;
-        std::int64_t bytes = 0;
-        for (const ValueId v : g_.nodes[join].in) bytes += bytes_read_of(whole, v, kMostSteps);
-        return 2 * bytes >= g_.bytes(whole);
-    }
-    /// The join to which all comes that reads node i, itself element by element; kNone where something else does.
-    std::uint32_t join_behind(std::uint32_t i, int steps) const {
-        const Node& n = g_.nodes[i];
-        if (steps == 0 || n.kind != NodeKind::Element || is_output_[n.out[0]] || !works_on_parts(n)) return kNone;
-        std::uint32_t join = kNone;
-        for (const std::uint32_t u : users_[n.out[0]]) {
-            const bool joins = g_.nodes[u].kind == NodeKind::Element && is_join(g_.nodes[u].op());
-            const std::uint32_t found = joins ? u : join_behind(u, steps - 1);
-            if (found == kNone || (join != kNone && found != join)) return kNone;
-            join = found;
-        }
-        return join;
-    }
-    /// And of one array more at most, besides what is small. Of what is placed after the node in question we don't know yet.
-    bool works_on_parts(const Node& n) const {
-        if (is_part(n)) return true;
-        int arrays = 0, parts = 0;
-        for (std::size_t k = 0; k < n.in.size(); ++k) {
-            const IndexMap::Access access = n.map().operands[k].access;
-            if (access == IndexMap::Access::General) return false;
-            if (access != IndexMap::Access::Identity || g_.values[n.in[k]].kind == GraphValue::Kind::Literal) continue;
-            const std::uint32_t p = direct_producer(n.in[k]);
-            if (p == kNone || (p < placed_ && !on_demand(p)))
-                ++arrays;
-            else
-                ++parts;
-        }
-        return arrays <= 1 && parts > 0 && n.map().cost <= kMostOfAStep;
-    }
-    std::int64_t bytes_read_of(ValueId whole, ValueId v, int steps) const {
-        const std::uint32_t p = steps == 0 ? kNone : direct_producer(v);
-        if (p == kNone || g_.nodes[p].kind != NodeKind::Element) return 0;
-        const Node& n = g_.nodes[p];
-        if (is_part(n)) return g_.root(n.in[0]) == whole ? g_.bytes(v) : 0;
-        std::int64_t bytes = 0;
-        for (const ValueId operand : n.in) bytes += bytes_read_of(whole, operand, steps - 1);
-        return bytes;
     }
 
     // ---- Placing nodes into groups -------------------------------------------------------------------------------------------
@@ -282,7 +226,8 @@ private:
             if (group.column) return false;
             if (group.split && group.reduction.outer != r.outer) return false;
         } else {
-            if (group.split) return false;
+            if (group.split || std::ranges::any_of(group.members, [this](std::uint32_t m) { return needs_rows(g_.nodes[m]); }))
+                return false;
             if (group.column && (group.reduction.outer != r.outer || group.reduction.inner != r.inner)) return false;
         }
         return full_operand(c, n.in[0]);
@@ -337,6 +282,7 @@ private:
                           std::equal(shape.begin(), shape.end(), group.domain.begin(),
                                      group.domain.begin() + static_cast<std::ptrdiff_t>(group.row_dims));
         if (!full && !rows) return false;
+        if (group.column && needs_rows(n)) return false;
         for (std::size_t k = 0; k < n.in.size(); ++k) {
             const IndexMap::Operand& o = n.map().operands[k];
             if (o.access == IndexMap::Access::None) continue;

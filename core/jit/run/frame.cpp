@@ -25,15 +25,27 @@ bool holds_nonfinite(const char* data, const Aval& aval) {
     return false;
 }
 
+/// Do threads share the kernels of `c` that are worth it? What a second thread writes, the kernels that the first runs alone get from its
+/// cache, at two to three times the time: a few shared kernels cost more than they bring where the others are a third of the work.
+bool shares_kernels(const Computation& c) {
+    constexpr double kLittle = 4 * kParallelWork;
+    if (c.threads <= 1) return false;
+    double shared = 0, alone = 0;
+    for (const Thunk& t : c.thunks)
+        if (t.kernel) (t.kernel->work() >= kParallelWork ? shared : alone) += t.kernel->work();
+    return shared >= kLittle || shared >= 2 * alone;
+}
+
 }  // namespace
 
 bool runs_alone(const Computation& c) {
     return !any_step(c, [](const Thunk& t, const Computation& in) {
-        return t.kind == Thunk::Kind::Library || (t.kernel && in.threads > 1 && t.kernel->work() >= kParallelWork);
+        return t.kind == Thunk::Kind::Library || (t.kernel && t.kernel->work() >= kParallelWork && shares_kernels(in));
     });
 }
 
-RunFrame::RunFrame(const Computation& c, char* arena, const RunState& state) : c_(c), arena_(arena), state_(state) {
+RunFrame::RunFrame(const Computation& c, char* arena, const RunState& state)
+    : c_(c), arena_(arena), state_(state), shares_(shares_kernels(c)) {
     inputs_.resize(c.input_buffer.size()), outputs_.resize(c.output_buffer.size());
     std::size_t arguments = 0;
     for (const Thunk& t : c.thunks) {
@@ -69,7 +81,7 @@ RunFrame::Call RunFrame::make_call(const Thunk& t) {
         call.tasks = t.kernel->tasks();
         call.unit = t.kernel->form == Kernel::Form::Flat ? 64 : 1;  // whole cache lines
         const bool quick = t.kernel->work() < kParallelWork;
-        call.shared = c_.threads > 1 && call.tasks > 1 && !quick;
+        call.shared = shares_ && call.tasks > 1 && !quick;
         call.quick = quick && call.tasks > 0;
         if (!call.shared && call.tasks > 0) call.alone = t.function;
     } else if (t.kind == Thunk::Kind::Copy) {

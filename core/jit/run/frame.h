@@ -46,6 +46,7 @@ private:
     const Computation& c_;
     char* arena_;
     const RunState& state_;
+    bool shares_;  ///< threads share the kernels that are worth it
     std::vector<void*> args_;
     std::vector<Call> calls_;
     unsigned runs_ = 0;

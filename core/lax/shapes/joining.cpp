@@ -67,27 +67,45 @@ BatchResult concatenate_batch(Builder& b, const Op& op, const Values& x, const s
     return {{lax::concatenate(b, at_front(b, x, dims, size), op.as<ConcatenateParams>().dimension + 1)}, {0}};
 }
 
+struct Chosen {
+    std::size_t operand;
+    KScalar behind_start;
+};
+/// The operands of which one may be chosen at `place`, the first of them for what lies before the others' starts.
+std::vector<Chosen> chosen(ElementBuilder& k, KScalar place, const std::vector<std::int64_t>& starts) {
+    std::vector<Chosen> found;
+    for (std::size_t n = 0; n < starts.size(); ++n) {
+        const KScalar behind = starts[n] == 0 ? k.constant_int(DType::Bool, 1) : k.op(KOp::Ge, place, k.index(starts[n]));
+        const std::optional<bool> known = k.known(behind);
+        if (known == false) break;
+        if (known == true) found.clear();
+        found.push_back({n, behind});
+    }
+    return found;
+}
+
 /// Element `i` of the operands laid end to end along `at`: the operand is chosen by comparing with their (constant) starts.
 KScalar concatenate_lower(ElementBuilder& k, const Op& op, const KIndex& i) {
     const auto at = static_cast<std::size_t>(op.as<ConcatenateParams>().dimension);
-    std::int64_t start = 0;
-    bool any = false;
+    std::vector<std::int64_t> starts;
+    std::int64_t end = 0;
+    for (const AvalRef a : op.in) starts.push_back(std::exchange(end, end + a->shape[at]));
+    std::vector<Chosen> from = chosen(k, i.at[at], starts);
+    std::erase_if(from, [&](const Chosen& c) { return op.in[c.operand]->size() == 0; });
+    if (from.empty()) return k.constant(op.out[0]->dtype, 0);
     KScalar result;
-    for (std::size_t n = 0; n < op.in.size(); ++n) {
-        const std::int64_t size = op.in[n]->shape[at];
-        if (op.in[n]->size() == 0) continue;
-        KIndex from = i;
-        if (start > 0) from.at[at] = k.op(KOp::Sub, i.at[at], k.index(start));
-        if (!any) {
-            from.at[at] = k.clamp_index(from.at[at], size);
-            result = k.load(static_cast<int>(n), from);
-        } else {
-            result = k.masked_load(static_cast<int>(n), from, k.op(KOp::Ge, i.at[at], k.index(start)), result);
+    for (const Chosen& c : from) {
+        KIndex there = i;
+        if (starts[c.operand] > 0) there.at[at] = k.op(KOp::Sub, i.at[at], k.index(starts[c.operand]));
+        const int n = static_cast<int>(c.operand);
+        if (&c != &from.front()) {
+            result = k.masked_load(n, there, c.behind_start, result);
+            continue;
         }
-        any = true;
-        start += size;
+        there.at[at] = k.clamp_index(there.at[at], op.in[c.operand]->shape[at]);
+        result = k.load(n, there);
     }
-    return any ? result : k.constant(op.out[0]->dtype, 0);
+    return result;
 }
 
 Avals split_eval(const Op& op) {
@@ -170,10 +188,12 @@ KScalar stack_lower(ElementBuilder& k, const Op& op, const KIndex& i) {
     if (op.in[0]->size() == 0) return k.constant(op.out[0]->dtype, 0);
     KIndex from = i;
     from.at.erase(from.at.begin() + axis);
-    KScalar result = k.load(0, from);
-    for (std::size_t n = 1; n < op.in.size(); ++n) {
-        const KScalar here = k.op(KOp::Ge, i.at[static_cast<std::size_t>(axis)], k.index(static_cast<std::int64_t>(n)));
-        result = k.masked_load(static_cast<int>(n), from, here, result);
+    std::vector<std::int64_t> starts(op.in.size());
+    std::iota(starts.begin(), starts.end(), 0);
+    KScalar result;
+    for (const Chosen& c : chosen(k, i.at[static_cast<std::size_t>(axis)], starts)) {
+        const int n = static_cast<int>(c.operand);
+        result = result.handle ? k.masked_load(n, from, c.behind_start, result) : k.load(n, from);
     }
     return result;
 }
