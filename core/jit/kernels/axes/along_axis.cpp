@@ -163,8 +163,8 @@ JAXSCOPE_INLINED void extremes(bool largest, const AxisBlock& b, const T* in, st
         *out = largest ? extreme_of_line<true>(b.length, in) : extreme_of_line<false>(b.length, in);
         return;
     }
-    Compared<T> best[kColumns];
-    Row<Compared<T>> row[kColumns];
+    Compared<T> best[kExtremeColumns];
+    Row<Compared<T>> row[kExtremeColumns];
     largest ? extreme_rows<true>(b, in, best, row) : extreme_rows<false>(b, in, best, row);
     for (std::int64_t c = 0; c < b.width; ++c) out[c] = row[c];
 }

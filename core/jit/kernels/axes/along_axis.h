@@ -8,7 +8,8 @@
 // Loops along one axis, over a few neighbouring columns at a time.
 namespace jaxscope::exec {
 
-constexpr std::int64_t kColumns = 64;  ///< most of one call
+constexpr std::int64_t kColumns = 64;          ///< most of one call of cumulate
+constexpr std::int64_t kExtremeColumns = 512;  ///< of find_extreme, which does little for each row
 
 /// One block of an array [length, columns]: `stride` elements from one row to the next, `width` columns side by side.
 struct AxisBlock {

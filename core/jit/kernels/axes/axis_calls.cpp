@@ -144,13 +144,15 @@ Element combine(const CumulativeKernel& k, DType d, const Element& a, const Elem
     }
 }
 
-/// What is typed runs over blocks of neighbouring lines: calls fn(first element, how many lines, number of the first line).
+/// What is typed runs over blocks of neighbouring lines, `most` at once: calls fn(first element, how many lines, number of the first line).
 template <class Fn>
-void for_blocks(int threads, const AxisShape& shape, double work, const Fn& fn) {
-    const std::int64_t blocks = (shape.inner + kColumns - 1) / kColumns;
+void for_blocks(int threads, const AxisShape& shape, std::int64_t most, double work, const Fn& fn) {
+    constexpr std::int64_t kFewColumns = 64, kTasks = 4;  // whole cache lines; enough of them for each thread
+    const std::int64_t share = shape.outer * shape.inner / (kTasks * threads) / kFewColumns * kFewColumns;
+    const std::int64_t columns = std::clamp(share, kFewColumns, most), blocks = (shape.inner + columns - 1) / columns;
     parallel_for(threads, shape.outer * blocks, work, [&](std::int64_t begin, std::int64_t end) {
         for (std::int64_t i = begin; i < end; ++i) {
-            const std::int64_t outer = i / blocks, column = i % blocks * kColumns, width = std::min(kColumns, shape.inner - column);
+            const std::int64_t outer = i / blocks, column = i % blocks * columns, width = std::min(columns, shape.inner - column);
             fn(outer * shape.length * shape.inner + column, width, outer * shape.inner + column);
         }
     });
@@ -187,7 +189,7 @@ private:
     void typed(void* const* in, void* const* out) const {
         const std::int64_t start = spec_.reverse ? (shape_.length - 1) * shape_.inner : 0,
                            stride = spec_.reverse ? -shape_.inner : shape_.inner;
-        for_blocks(threads, shape_, 2.0 * static_cast<double>(op_.in[0]->size()),
+        for_blocks(threads, shape_, kColumns, 2.0 * static_cast<double>(op_.in[0]->size()),
                    [&](std::int64_t first, std::int64_t width, std::int64_t) {
                        cumulate(spec_.kind, {shape_.length, stride, width}, static_cast<const T*>(in[0]) + first + start,
                                 static_cast<T*>(out[0]) + first + start);
@@ -219,16 +221,17 @@ public:
 private:
     template <class T>
     void typed(void* const* in, void* const* out) const {
-        for_blocks(threads, shape_, static_cast<double>(op_.in[0]->size()), [&](std::int64_t first, std::int64_t width, std::int64_t line) {
-            std::int64_t rows[kColumns];
-            find_extreme(max_, {shape_.length, shape_.inner, width}, static_cast<const T*>(in[0]) + first, rows);
-            if (op_.out[0]->dtype == DType::S32)
-                std::copy_n(rows, width, static_cast<std::int32_t*>(out[0]) + line);
-            else if (op_.out[0]->dtype == DType::S64)
-                std::copy_n(rows, width, static_cast<std::int64_t*>(out[0]) + line);
-            else
-                for (std::int64_t c = 0; c < width; ++c) put(out, line + c, rows[c]);
-        });
+        for_blocks(threads, shape_, kExtremeColumns, static_cast<double>(op_.in[0]->size()),
+                   [&](std::int64_t first, std::int64_t width, std::int64_t line) {
+                       std::int64_t rows[kExtremeColumns];
+                       find_extreme(max_, {shape_.length, shape_.inner, width}, static_cast<const T*>(in[0]) + first, rows);
+                       if (op_.out[0]->dtype == DType::S32)
+                           std::copy_n(rows, width, static_cast<std::int32_t*>(out[0]) + line);
+                       else if (op_.out[0]->dtype == DType::S64)
+                           std::copy_n(rows, width, static_cast<std::int64_t*>(out[0]) + line);
+                       else
+                           for (std::int64_t c = 0; c < width; ++c) put(out, line + c, rows[c]);
+                   });
     }
     void put(void* const* out, std::int64_t line, std::int64_t at) const {
         const DType d = op_.out[0]->dtype;
