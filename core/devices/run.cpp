@@ -26,7 +26,7 @@ std::int64_t bytes_of(const ArrayPtr& a) { return a ? a->aval->bytes() : 0; }
 std::shared_ptr<ArrayConst> filled(AvalRef aval) {
     auto a = std::make_shared<ArrayConst>();
     a->aval = aval;
-    a->data.resize(static_cast<std::size_t>(aval->bytes()));
+    a->data.assign(static_cast<std::size_t>(aval->bytes()), std::byte{0});
     return a;
 }
 std::int64_t scalar_of(const ArrayConst& a) {
@@ -240,7 +240,7 @@ private:
         for (std::vector<std::byte>& bytes : carrier_->exchange(group, own->data)) {
             const auto got = std::make_shared<ArrayConst>();
             got->aval = own->aval;
-            got->data = std::move(bytes);
+            got->data.assign(bytes.data(), bytes.data() + bytes.size());
             out.push_back(got);
         }
         return out;

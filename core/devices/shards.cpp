@@ -39,7 +39,7 @@ std::size_t element_bytes(const Aval& a) { return a.size() ? static_cast<std::si
 std::shared_ptr<ArrayConst> zeros(AvalRef aval) {
     auto a = std::make_shared<ArrayConst>();
     a->aval = aval;
-    a->data.resize(static_cast<std::size_t>(aval->bytes()));
+    a->data.assign(static_cast<std::size_t>(aval->bytes()), std::byte{0});
     return a;
 }
 
@@ -97,7 +97,7 @@ DeviceArrays ShardedExecutable::of_all(DeviceArrays here) const {
         for (std::size_t d = 0; d < all.size(); ++d) {
             const auto got = std::make_shared<ArrayConst>();
             got->aval = own->aval;
-            got->data = std::move(all[d]);
+            got->data.assign(all[d].data(), all[d].data() + all[d].size());
             out[d].push_back(got);
         }
     }

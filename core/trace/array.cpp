@@ -161,8 +161,8 @@ std::string Shape::str() const {
 namespace {
 /// Numbers of 64 bits as what JAX makes of them without x64.
 template <class From, class To>
-std::vector<std::byte> halved(const void* data, std::size_t count, const Where& where) {
-    std::vector<std::byte> out(count * sizeof(To));
+Bytes halved(const void* data, std::size_t count, const Where& where) {
+    Bytes out(count * sizeof(To));
     for (std::size_t i = 0; i < count; ++i) {
         From wide;
         std::memcpy(&wide, static_cast<const std::byte*>(data) + i * sizeof wide, sizeof wide);

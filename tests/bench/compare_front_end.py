@@ -2,7 +2,7 @@
 
   python tests/bench/compare_front_end.py build/release/tests/cost_driver
 
-Prints microseconds of a call with one array, with a struct of a hundred leaves, and with as many results; milliseconds of tracing forward,
+Prints microseconds of a call with one array, with a struct of a hundred leaves, with as many results, and with one of 64 MiB; milliseconds of tracing forward,
 autodiff and Adam of twelve blocks (tests/trace/cost_driver.cpp has the same program).
 """
 import subprocess
@@ -16,9 +16,9 @@ import jax.numpy as jnp
 BATCH, TOKENS, WIDE, HEADS, LAYERS, VOCABULARY = 4, 64, 64, 4, 12, 256
 
 
-def microseconds(f, *args) -> float:
+def microseconds(f, *args, number=300) -> float:
     f(*args)
-    return min(timeit.repeat(lambda: f(*args), number=300, repeat=10)) / 300 * 1e6
+    return min(timeit.repeat(lambda: f(*args), number=number, repeat=10)) / number * 1e6
 
 
 def norm(x, scale):
@@ -77,10 +77,12 @@ def main() -> None:
     ours = figures(sys.argv[1], "overhead")
     many = [{"w": jnp.ones(1), "b": jnp.zeros(1)} for _ in range(50)]
     add_one = lambda h: jax.tree.map(lambda a: a + 1, h)  # noqa: E731
+    add_to_large = jax.jit(lambda x: x + 1)
     theirs = {
         "call_one_array": microseconds(jax.jit(lambda x: x + 1), jnp.ones(1)),
         "call_hundred_leaves": microseconds(jax.jit(lambda h: h[0]["w"] + h[49]["b"]), many),
         "call_hundred_leaves_and_results": microseconds(jax.jit(add_one), many),
+        "call_large_result": microseconds(lambda x: add_to_large(x).block_until_ready(), jnp.ones(16 << 20), number=2),
     }
     for name, us in theirs.items():
         print(f"{name}: {ours[name]:.2f} us, JAX {us:.2f} us, ratio {ours[name] / us:.3f}")

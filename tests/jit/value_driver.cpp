@@ -31,9 +31,8 @@ ArrayPtr and_reversed(const ArrayConst& a) {
     out->aval = AvalRef(both);
     out->data = a.data;
     const auto width = static_cast<std::size_t>(byte_size(a.aval->dtype));
-    for (std::size_t at = a.data.size(); at >= width && width > 0; at -= width)
-        out->data.insert(out->data.end(), a.data.begin() + static_cast<std::ptrdiff_t>(at - width),
-                         a.data.begin() + static_cast<std::ptrdiff_t>(at));
+    out->data.resize(2 * a.data.size());
+    for (std::size_t at = 0; at < a.data.size(); at += width) std::memcpy(out->data.end() - at - width, a.data.data() + at, width);
     return out;
 }
 

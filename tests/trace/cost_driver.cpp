@@ -50,6 +50,8 @@ void overhead() {
     const auto donated =
         jax::jit([](const Hundred& h) { return jax::tree_map([](Array a) { return a + 1; }, h); }, {.donate_argnums = {0}});
     time_of("call_hundred_donated_leaves", 2000, [&] { many = donated(many); });
+    const Array large = jnp::ones(16 << 20);
+    time_of("call_large_result", 2, [&] { one(large); });
 }
 
 /// Of this program alone: what getrusage says counts the process that started it, too.

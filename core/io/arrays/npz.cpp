@@ -90,14 +90,13 @@ std::string npy_descr(DType d) {
 }
 namespace {
 
-void swap_bytes(std::vector<std::byte>& data, std::size_t width) {
-    for (std::size_t i = 0; i + width <= data.size(); i += width)
-        std::reverse(data.begin() + static_cast<std::ptrdiff_t>(i), data.begin() + static_cast<std::ptrdiff_t>(i + width));
+void swap_bytes(Bytes& data, std::size_t width) {
+    for (std::size_t i = 0; i + width <= data.size(); i += width) std::reverse(data.begin() + i, data.begin() + i + width);
 }
 
 /// Fortran order to row-major.
-std::vector<std::byte> transposed(const std::vector<std::byte>& data, const Dims& shape, std::size_t width) {
-    std::vector<std::byte> out(data.size());
+Bytes transposed(const Bytes& data, const Dims& shape, std::size_t width) {
+    Bytes out(data.size());
     std::vector<std::size_t> index(shape.size(), 0), stride(shape.size(), width);
     for (std::size_t d = 1; d < shape.size(); ++d) stride[d] = stride[d - 1] * static_cast<std::size_t>(shape[d - 1]);
     for (std::size_t to = 0; to < out.size(); to += width) {

@@ -19,7 +19,7 @@ public:
     std::string open_list();
     std::string close_list();
     std::string number(const JsonValue& v);  ///< fails by itself where `v` is no element
-    std::vector<std::byte> take() { return std::move(data_); }
+    const std::vector<std::byte>& made() const { return data_; }
 
 private:
     DType unit_;

@@ -62,7 +62,7 @@ void CaptureDocument::array_npz(const JsonValue& v) { array_->npz = text_from_js
 void CaptureDocument::end_array() {
     if (!array_aval_) fail("an array's 'aval'", "none");
     array_->aval = *array_aval_;
-    if (filler_) array_->data = filler_->take();
+    if (filler_) array_->data.assign(filler_->made().data(), filler_->made().data() + filler_->made().size());
     tables_.add_array(std::move(array_));
 }
 

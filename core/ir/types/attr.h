@@ -8,6 +8,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/bytes.h"
 #include "base/sym.h"
 #include "ir/types/aval.h"
 #include "ir/types/literal.h"
@@ -99,7 +100,7 @@ private:
 /// element (int4 one byte each, keys their uint32 words, bool one byte 0/1); empty where the capture left it out.
 struct ArrayConst {
     AvalRef aval;
-    std::vector<std::byte> data;
+    Bytes data;
     Sym npz;  ///< member of the archive next to the capture, when not read yet
     bool known() const { return !data.empty() || aval->bytes() == 0; }
 };

@@ -66,7 +66,7 @@ struct Computation {
         ArrayPtr array;  ///< null: zeros
         AvalRef aval;
         std::optional<LiteralRef> literal;
-        std::vector<std::byte> data;
+        Bytes data;
     };
     std::vector<PoolEntry> pool;
 };

@@ -64,7 +64,7 @@ std::vector<Index> positions(const Index& mask, const Where& where) {
 Array none_below_zero(const Index& positions) {
     auto all_false = std::make_shared<ArrayConst>();
     all_false->aval = AvalRef(D::Bool, {positions.array.size()});
-    all_false->data.resize(static_cast<std::size_t>(positions.array.size()));
+    all_false->data.assign(static_cast<std::size_t>(positions.array.size()), std::byte{0});
     return concrete(all_false);
 }
 bool is_mask(const Index& i) { return i.kind == Kind::array && i.array.has_value() && i.array.dtype() == dtype::bool_; }
