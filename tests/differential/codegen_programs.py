@@ -107,6 +107,19 @@ def joined(r, x, y, i):
     return lax.slice_in_dim(both, r.randint(0, x.shape[a]), None, axis=a)[tuple(slice(0, n) for n in x.shape)] if r.random() < 0.5 else lax.slice_in_dim(both, 0, None, 2, a), i
 
 
+def rolled(r, x, y, i):
+    a = axis_of(r, x)
+    ends = [lambda: jnp.roll(x, r.randint(-3, 3), a), lambda: jnp.concatenate([y[tuple(slice(0, 1) if d == a else slice(None) for d in range(x.ndim))], x], a),
+            lambda: -jnp.roll(jnp.roll(x, 1, a), r.randint(-2, 2), 0), lambda: jnp.pad(x, 1, mode=r.choice(["edge", "wrap"]))]
+    return r.choice(ends)()[tuple(slice(0, n) for n in x.shape)], i
+
+
+def stacked(r, x, y, i):
+    planes = [x, y, jnp.roll(x, 1, 0), -y, jnp.flip(x, axis_of(r, x)), bounded(x + y), rolled(r, y, x, i)[0]]
+    whole = jnp.stack(r.sample(planes, r.randint(2, len(planes))), r.choice([0, -1]))
+    return (whole[r.randint(0, 1)] if whole.shape[1:] == x.shape else whole[..., 1]) if r.random() < 0.6 else whole.reshape((-1, *x.shape))[1], i
+
+
 def reduced(r, x, y, i):
     a = axis_of(r, x)
     total = r.choice([jnp.sum, jnp.max, jnp.min])(x, axis=a, keepdims=True)
@@ -139,5 +152,5 @@ def looped(r, x, y, i):
     return lax.fori_loop(0, 3, body, x), i
 
 
-STEPS = [arithmetic, arithmetic, product, to_index, to_index, gathered, gathered, along, scattered, scattered, sliced, sliced, padded, turned, turned, joined,
+STEPS = [arithmetic, arithmetic, product, to_index, to_index, gathered, gathered, along, scattered, scattered, sliced, sliced, padded, turned, turned, joined, rolled, rolled, stacked,
          reduced, found, running, one_hot, branched, looped]

@@ -71,7 +71,7 @@ TEST(Npz, ReadsWhatItWrote) {
     for (const DType d : {DType::F32, DType::BF16, DType::Bool, DType::KeyFry, DType::C128, DType::F8E4M3FN, DType::S4}) {
         auto a = std::make_shared<ArrayConst>();
         a->aval = AvalRef(d, {2, 3});
-        a->data.resize(static_cast<std::size_t>(a->aval->bytes()), std::byte{1});
+        a->data.assign(static_cast<std::size_t>(a->aval->bytes()), std::byte{1});
         arrays.push_back({"arg" + std::to_string(arrays.size()), a});
     }
     write_npz(path, arrays);

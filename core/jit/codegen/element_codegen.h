@@ -96,7 +96,7 @@ private:
     Scalar* make(const Number& n, Level level);
     static KScalar handle(Scalar* s);
     std::optional<Range> range_of(const Scalar& s) const;
-    std::optional<KScalar> decided(KOp o, const Scalar& a, const Scalar& b);
+    std::optional<KScalar> decided(KOp o, Scalar& a, Scalar& b);
     void ask_rows(const Range& index, std::int64_t bound);
     static std::optional<Range> just(std::int64_t v);
     static std::optional<Range> sum_of(KOp o, const std::optional<Range>& x, const std::optional<Range>& y);

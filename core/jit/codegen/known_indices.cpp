@@ -39,11 +39,10 @@ std::optional<ElementCodegen::Range> ElementCodegen::sum_of(KOp o, const std::op
 }
 /// The answer where it is the same wherever the code is for, or one of the operands: an index that is compared with a bound, a condition
 /// joined with one that holds.
-std::optional<KScalar> ElementCodegen::decided(KOp o, const Scalar& a, const Scalar& b) {
+std::optional<KScalar> ElementCodegen::decided(KOp o, Scalar& a, Scalar& b) {
     if (o == KOp::And && a.n.dtype == DType::Bool)
         for (const auto& [one, other] : {std::pair(&a, &b), std::pair(&b, &a)})
-            if (const std::optional<bool> holds = known(handle(const_cast<Scalar*>(one))))
-                return handle(const_cast<Scalar*>(*holds ? other : one));
+            if (const std::optional<bool> holds = known(handle(one))) return handle(*holds ? other : one);
     const std::optional<Range> x = range_of(a), y = x ? range_of(b) : std::nullopt;
     if (!y) return std::nullopt;
     const auto answer = [this](bool v) { return constant_int(DType::Bool, v); };

@@ -75,7 +75,9 @@ public:
     bool unmaskable() const { return unmaskable_; }
     /// Rows at which joins of many operands go on with the next one; empty where the rows are no loop of their own.
     std::set<std::int64_t> row_places() const {
-        return k_.form == Kernel::Form::Row && row_form_ == RowForm::Loop ? code_.rows_asked() : std::set<std::int64_t>();
+        constexpr std::size_t kMost = 32;  // loops: more are more code than choosing costs
+        const bool own_loop = k_.form == Kernel::Form::Row && row_form_ == RowForm::Loop;
+        return own_loop && code_.rows_asked().size() < kMost ? code_.rows_asked() : std::set<std::int64_t>();
     }
 
 private:
@@ -107,7 +109,7 @@ private:
         l.counter->addIncoming(next, last);
         BasicBlock* first = l.head;
         if (vectorise && last == l.head) {
-            const Pieces pieces = split_at_places(*l.head, *l.before, k_.cols);
+            const Pieces pieces = split_at_places(*l.head, *l.before, l.level == Level::Row ? k_.rows : k_.cols);
             const bool whole = l.level == Level::Column && row_form_ == RowForm::Vectors;
             for (BasicBlock* piece : pieces.loops) {
                 if (whole && !can_be_masked(*piece)) unmaskable_ = true;
