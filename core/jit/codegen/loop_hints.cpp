@@ -66,7 +66,10 @@ void mark_parallel(llvm::BasicBlock& body, const LoopFacts& facts) {
         hints.push_back(llvm::MDNode::get(context, {llvm::MDString::get(context, name), value}));
     };
     llvm::Metadata* yes = llvm::ConstantAsMetadata::get(llvm::ConstantInt::getTrue(context));
-    hint("llvm.loop.vectorize.enable", yes);
+    // Of the short end of a long loop's pieces no vectors: they take as long to compile as the piece between.
+    constexpr std::size_t kLongBody = 256;
+    const bool end_of_pieces = turns < kLanes && body.size() > kLongBody;
+    hint("llvm.loop.vectorize.enable", end_of_pieces ? llvm::ConstantAsMetadata::get(llvm::ConstantInt::getFalse(context)) : yes);
     hint("llvm.loop.parallel_accesses", facts.access_group);
     const bool maskable = facts.masks && !facts.strided && can_be_masked(body);
     const bool chain = is_chain_of_formulas(body);
@@ -74,7 +77,7 @@ void mark_parallel(llvm::BasicBlock& body, const LoopFacts& facts) {
     // Nothing is left over: told so, LLVM makes no loops for the rest, which it would drop again.
     const bool even = turns != INT64_MAX && turns % (vectors * kMostLanes) == 0;
     if (even || facts.whole || (chain && maskable)) hint("llvm.loop.vectorize.predicate.enable", yes);
-    if (facts.whole || turns >= kLeastTripsOfALoop) {
+    if (facts.whole || end_of_pieces || turns >= kLeastTripsOfALoop) {
         hints.push_back(llvm::MDNode::get(context, {llvm::MDString::get(context, "llvm.loop.unroll.disable")}));
         if (turns >= 2 * vectors * kLanes)
             hint("llvm.loop.interleave.count", llvm::ConstantAsMetadata::get(llvm::ConstantInt::get(llvm::Type::getInt32Ty(context),
