@@ -86,6 +86,23 @@ def conv_arrays(case):
 
 
 @pytest.mark.parametrize("threads", [1, 3])
+def test_banks_of_long_filters(cli, tmp_path, threads):
+    """One signal or two through a few dozen filters: padding of both signs and wider than the filter, dilation, groups, ends of tiles."""
+    cases = [(2, 1, 12, 65, 1500, (32, 32), 1, 1), (1, 2, 9, 40, 2100, (-3, 50), 1, 1), (3, 2, 16, 33, 1300, (64, 64), 4, 2), (1, 1, 5, 70, 4170, (0, 0), 1, 1),
+             (1, 2, 128, 35, 2048, (34, 0), 1, 1), (2, 1, 33, 129, 1200, (300, -20), 2, 1)]
+    operands = [(array(jnp.float32, n, signals, points), array(jnp.float32, filters, signals // groups, taps)) for n, signals, filters, taps, points, _, _, groups in cases]
+
+    def all_of_them(operands):
+        out = []
+        for (*_, pad, dilation, groups), (x, w) in zip(cases, operands, strict=True):
+            f = lambda x, w, pad=pad, dilation=dilation, groups=groups: lax.conv_general_dilated(x, w, (1,), (pad,), rhs_dilation=(dilation,), feature_group_count=groups)
+            y, back = jax.vjp(f, x, w)
+            out.append((y, back(jnp.cos(y))))
+        return out
+    same(cli, tmp_path, all_of_them, (operands,), threads)
+
+
+@pytest.mark.parametrize("threads", [1, 3])
 def test_convolutions_and_their_gradients(cli, tmp_path, threads):
     cases = list(conv_cases())
     operands = [conv_arrays(c) for c in cases]
