@@ -1,6 +1,9 @@
-"""Arrays with zeros of both signs, NaN and infinities among few other numbers, and their comparison."""
+"""Arrays with zeros of both signs, NaN and infinities among few other numbers, and programs of them held to JAX."""
+import jax
 import jax.numpy as jnp
 import numpy as np
+
+import jaxscope
 
 
 def numbers(r, dtype, shape):
@@ -30,3 +33,13 @@ def same_numbers(got, want, signs):
             return False
     with np.errstate(invalid="ignore"):
         return np.allclose(got, want, rtol=digits, atol=0, equal_nan=True)
+
+
+def expect_jax(cli, folder, f, args, *, signs, check, what):
+    """All that f returns, as JAX computes it compiled or operation by operation; `check`: with every index checked, too."""
+    jaxscope.capture(f, values="all")(*args).save(folder / "p.jaxscope")
+    cli.json("run", str(folder / "p.jaxscope"), "--outputs", str(folder / "out.npz"), *(["--debug"] if check else []))
+    with np.load(folder / "out.npz") as ours:
+        # XLA makes x of (x + y) - y, which operation by operation is NaN where y is infinite.
+        for i, (want, each) in enumerate(zip(jax.tree.leaves(jax.jit(f)(*args)), jax.tree.leaves(f(*args)))):
+            assert same_numbers(ours[f"out{i}"], want, signs) or same_numbers(ours[f"out{i}"], each, signs), f"{what}, result {i}"
