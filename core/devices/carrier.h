@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "base/bytes.h"
+
 namespace jaxscope {
 
 class Carrier {
@@ -16,7 +18,7 @@ public:
     virtual std::size_t rank() const = 0;  ///< the device of this process
     virtual std::size_t size() const = 0;
     /// Every device of `group` calls it with as many bytes. Returns those of each, in the order of the group. Throws Error{Cancelled}.
-    virtual std::vector<std::vector<std::byte>> exchange(std::span<const std::size_t> group, std::span<const std::byte> own) = 0;
+    virtual std::vector<Bytes> exchange(std::span<const std::size_t> group, std::span<const std::byte> own) = 0;
     /// Says that this process is done, and waits for the others.
     virtual void finish() = 0;
     /// Ends the processes of all devices at once.

@@ -76,12 +76,12 @@ public:
     std::size_t rank() const override { return rank_; }
     std::size_t size() const override { return size_; }
 
-    std::vector<std::vector<std::byte>> exchange(std::span<const std::size_t> group, std::span<const std::byte> own) override {
-        std::vector<std::vector<std::byte>> all(group.size());
+    std::vector<Bytes> exchange(std::span<const std::size_t> group, std::span<const std::byte> own) override {
+        std::vector<Bytes> all(group.size());
         std::vector<Handle> requests;
         for (std::size_t k = 0; k < group.size(); ++k) {
             if (group[k] == rank_) {
-                all[k].assign(own.begin(), own.end());
+                all[k].assign(own.data(), own.data() + own.size());
                 continue;
             }
             all[k].resize(own.size());

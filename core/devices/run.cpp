@@ -237,10 +237,10 @@ private:
             return out;
         }
         const ArrayPtr own = f.get(0, a);
-        for (std::vector<std::byte>& bytes : carrier_->exchange(group, own->data)) {
+        for (Bytes& bytes : carrier_->exchange(group, own->data)) {
             const auto got = std::make_shared<ArrayConst>();
             got->aval = own->aval;
-            got->data.assign(bytes.data(), bytes.data() + bytes.size());
+            got->data = std::move(bytes);
             out.push_back(got);
         }
         return out;
@@ -265,7 +265,7 @@ private:
     }
     std::vector<std::int64_t> numbers_of(const std::vector<std::size_t>& group, std::int64_t own) const {
         std::vector<std::int64_t> out;
-        for (const std::vector<std::byte>& bytes : carrier_->exchange(group, std::as_bytes(std::span(&own, 1))))
+        for (const Bytes& bytes : carrier_->exchange(group, std::as_bytes(std::span(&own, 1))))
             std::memcpy(&out.emplace_back(), bytes.data(), sizeof(own));
         return out;
     }

@@ -93,11 +93,11 @@ DeviceArrays ShardedExecutable::of_all(DeviceArrays here) const {
     std::iota(everybody.begin(), everybody.end(), std::size_t{0});
     DeviceArrays out(everybody.size());
     for (const ArrayPtr& own : here[0]) {
-        std::vector<std::vector<std::byte>> all = carrier_->exchange(everybody, own->data);
+        std::vector<Bytes> all = carrier_->exchange(everybody, own->data);
         for (std::size_t d = 0; d < all.size(); ++d) {
             const auto got = std::make_shared<ArrayConst>();
             got->aval = own->aval;
-            got->data.assign(all[d].data(), all[d].data() + all[d].size());
+            got->data = std::move(all[d]);
             out[d].push_back(got);
         }
     }
@@ -111,7 +111,7 @@ std::vector<DevicePeak> ShardedExecutable::peaks() const {
     std::vector<std::size_t> everybody(carrier_->size());
     std::iota(everybody.begin(), everybody.end(), std::size_t{0});
     std::vector<DevicePeak> out;
-    for (const std::vector<std::byte>& bytes : carrier_->exchange(everybody, std::as_bytes(std::span(numbers)))) {
+    for (const Bytes& bytes : carrier_->exchange(everybody, std::as_bytes(std::span(numbers)))) {
         std::int64_t theirs[2];
         std::memcpy(theirs, bytes.data(), sizeof(theirs));
         out.push_back({theirs[0], theirs[1], own.at});  // all run one program

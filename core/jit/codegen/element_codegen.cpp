@@ -2,7 +2,6 @@
 #include "jit/codegen/element_codegen.h"
 
 #include <algorithm>
-#include <cstdlib>
 
 #include <llvm/IR/Module.h>
 
@@ -17,6 +16,7 @@ namespace {
 
 bool small_counters(const Kernel& k) { return k.rows <= (1ll << 31) / std::max<std::int64_t>(1, k.cols); }
 Level deeper(Level a, Level b) { return std::max(a, b); }
+
 }  // namespace
 
 ElementCodegen::ElementCodegen(llvm::IRBuilder<>& builder, const Kernel& kernel)

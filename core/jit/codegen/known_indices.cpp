@@ -4,6 +4,7 @@
 
 #include "jit/codegen/element_codegen.h"
 #include "jit/graph/index_map.h"
+#include "jit/kernels/library.h"
 
 namespace jaxscope::exec {
 
@@ -63,8 +64,7 @@ std::optional<KScalar> ElementCodegen::decided(KOp o, Scalar& a, Scalar& b) {
 }
 /// Notes the row at which an index comes up to `bound`, where a join of many operands asks.
 void ElementCodegen::ask_rows(const Range& index, std::int64_t bound) {
-    if (index.rows != 0 && node_ && node_->op().in.size() >= kManyJoined && is_join(node_->op()))
-        rows_asked_.insert((bound - index.offset) * index.rows);
+    if (index.rows != 0 && node_ && joins_in_rows(node_->op())) rows_asked_.insert((bound - index.offset) * index.rows);
 }
 std::optional<bool> ElementCodegen::known(KScalar condition) const {
     // One that is constant because its column is (rows that are written out) holds there only, and what is made of it belongs there.

@@ -67,7 +67,6 @@ void mark_parallel(llvm::BasicBlock& body, const LoopFacts& facts) {
     };
     llvm::Metadata* yes = llvm::ConstantAsMetadata::get(llvm::ConstantInt::getTrue(context));
     // Of the short end of a long loop's pieces no vectors: they take as long to compile as the piece between.
-    constexpr std::size_t kLongBody = 256;
     const bool end_of_pieces = turns < kLanes && body.size() > kLongBody;
     hint("llvm.loop.vectorize.enable", end_of_pieces ? llvm::ConstantAsMetadata::get(llvm::ConstantInt::getFalse(context)) : yes);
     hint("llvm.loop.parallel_accesses", facts.access_group);

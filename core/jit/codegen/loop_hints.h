@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <cstddef>
 #include <cstdint>
 
 namespace llvm {
@@ -11,6 +12,8 @@ namespace jaxscope::exec {
 
 /// Shorter loops LLVM may write out whole, and they are left to it.
 constexpr std::int64_t kLeastTripsOfALoop = 33;
+/// Instructions of a body that isn't written out many times, nor compiled with more care than its turns are worth.
+constexpr std::size_t kLongBody = 256;
 
 struct LoopFacts {
     llvm::MDNode* access_group;  ///< of the kernel's memory accesses

@@ -17,7 +17,7 @@ namespace jaxscope::exec {
 
 namespace {
 
-constexpr std::size_t kMostPlaces = 4, kLongestBody = 256, kLongestThrice = 1536;  // of instructions: more code than the reads are worth
+constexpr std::size_t kMostPlaces = 4, kLongestThrice = 1536;  // of instructions: more code than the reads are worth
 
 struct Question {
     std::int64_t place;  ///< the first count with the other answer
@@ -137,7 +137,7 @@ std::set<std::int64_t> places_of(const llvm::BasicBlock& body, const llvm::PHINo
         const std::optional<Question> q = asked && asked != &next ? question(*asked, counter) : std::nullopt;
         if (q && begin < q->place && q->place < end) places.insert(q->place);
     }
-    return places.size() > kMostPlaces || body.size() > kLongestBody ? around_longest(places, begin, end) : places;
+    return places.size() > kMostPlaces || body.size() > kLongBody ? around_longest(places, begin, end) : places;
 }
 
 /// One loop after the other from constant to constant, with what they sum up handed on.

@@ -85,17 +85,14 @@ protected:
     /// A join that takes parts from where they are: column sums, which go along all dimensions but one at once, would look for each
     /// element.
     bool needs_rows(const Node& n) const;
+    std::uint32_t join_behind(std::uint32_t i, std::uint32_t placed, int steps) const;
+    bool is_little_work(const Node& n, std::uint32_t placed, const Op& join) const;
+    std::int64_t bytes_read_of(ValueId whole, ValueId v, int steps) const;
 
     Group group_of_one(std::uint32_t i);
     /// Node i of the group reduces: that decides how its kernel goes through memory.
     void mark_reduction(Group& group, std::uint32_t i);
 
-private:
-    std::uint32_t join_behind(std::uint32_t i, std::uint32_t placed, int steps) const;
-    bool is_little_work(const Node& n, std::uint32_t placed, const Op& join) const;
-    std::int64_t bytes_read_of(ValueId whole, ValueId v, int steps) const;
-
-protected:
     const Graph& g_;
     const FuseOptions& options_;
     std::vector<Group> groups_;

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "lax/params/shapes.h"
 #include "lax/primitives.h"
 
 namespace jaxscope::exec {
@@ -158,17 +157,6 @@ std::int64_t run_length(const Dims& shape, int first, int last) {
 }
 
 bool is_join(const Op& op) { return op.prim == &kConcatenate || op.prim == &kStack || op.prim == &kPad; }
-
-bool joins_in_rows(const Op& op) {
-    constexpr std::size_t kMostLoops = 16;
-    constexpr std::int64_t kLongRow = 32;
-    if (op.prim != &kConcatenate && op.prim != &kStack) return false;
-    if (op.in.size() < kManyJoined || op.in.size() > kMostLoops) return false;
-    const auto axis = static_cast<std::size_t>(op.prim == &kStack ? op.as<StackParams>().axis : op.as<ConcatenateParams>().dimension);
-    const Dims& shape = op.out[0]->shape;
-    return axis + 1 < shape.size() && shape.back() >= kLongRow &&
-           std::all_of(shape.begin(), shape.begin() + static_cast<std::ptrdiff_t>(axis), [](std::int64_t d) { return d == 1; });
-}
 
 IndexMap probe_index_map(const Op& op) {
     const Dims& out = op.out.at(0)->shape;

@@ -31,10 +31,6 @@ Dims without_ones(const Dims& shape);
 std::int64_t run_length(const Dims& shape, int first, int last);
 /// Does `op` choose by the place in its result alone what it reads (concatenations, stacks, padding)? Loops are split there.
 bool is_join(const Op& op);
-/// Concatenations and stacks of so many operands that choosing each element from all of them costs more than copying them.
-constexpr std::size_t kManyJoined = 4;
-/// One of those, whose operands make up rows of the result, one behind the other: a loop for each is all that choosing takes.
-bool joins_in_rows(const Op& op);
 /// Runs the lower rule of `op`. Throws what the rule throws.
 IndexMap probe_index_map(const Op& op);
 

@@ -3,6 +3,7 @@
 // it reads, and takes it from the arrays themselves. They stay in memory until then, so most of each has to be read there, or somebody gave
 // it.
 #include "jit/graph/fuse_groups.h"
+#include "jit/kernels/library.h"
 #include "lax/primitives.h"
 
 namespace jaxscope::exec {

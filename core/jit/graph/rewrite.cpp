@@ -174,7 +174,7 @@ WorkPtr GraphRewriter::work(const Op& op, const std::optional<Reduction>& run) {
         if (const Op& known = it->second->op; known.in == op.in && known.context == op.context && computes_the_same(*it->second, made))
             return it->second;
     if (!run) {
-        if (op.prim->lower && op.out.size() == 1 && (elements_only_ || joins_in_rows(op) || !joins_by_copying(op)))
+        if (op.prim->lower && op.out.size() == 1 && (elements_only_ || !joins_by_copying(op)))
             made.map = index_map(op);
         else if (op.prim->kernel)
             made.spec = std::make_shared<const KernelSpec>(op.prim->kernel.fn(op));

@@ -20,6 +20,8 @@ std::size_t joined_axis(const Op& op) {
     return static_cast<std::size_t>(op.as<ConcatenateParams>().dimension);
 }
 
+bool joins_many(const Op& op) { return (op.prim == &kConcatenate || op.prim == &kStack) && std::ssize(op.in) >= kManyOperands; }
+
 /// The operands' strips, one behind the other, for each place in front of the dimension along which they are joined.
 class Joining final : public LibraryCall {
 public:
@@ -60,10 +62,17 @@ private:
 
 }  // namespace
 
+bool joins_in_rows(const Op& op) {
+    constexpr std::int64_t kMostLoops = 16, kLongRow = 32;
+    if (!joins_many(op) || std::ssize(op.in) > kMostLoops) return false;
+    const Dims& shape = op.out[0]->shape;
+    const auto axis = shape.begin() + static_cast<std::ptrdiff_t>(joined_axis(op));
+    return axis + 1 < shape.end() && shape.back() >= kLongRow && std::all_of(shape.begin(), axis, [](std::int64_t d) { return d == 1; });
+}
+
 bool joins_by_copying(const Op& op) {
-    if (op.prim != &kConcatenate && op.prim != &kStack) return false;
+    if (!joins_many(op) || joins_in_rows(op) || op.out[0]->bytes() < kSmall) return false;
     const auto count = std::ssize(op.in);
-    if (count < kManyOperands || op.out[0]->bytes() < kSmall) return false;
     std::int64_t rows = 1;
     for (std::size_t d = 0; d < joined_axis(op); ++d) rows *= op.out[0]->shape[d];
     return op.out[0]->bytes() / rows >= kShortStrip * count;

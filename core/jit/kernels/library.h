@@ -76,7 +76,10 @@ bool moves_between_spaces(const Op& op);
 /// Its call; null for any other equation.
 LibraryCallPtr make_transfer(const Op& op);
 
-/// Is it a concatenation of so much that its operands are better copied than chosen from, element by element?
+/// Is it a concatenation or stack of so many operands that choosing each element from all of them costs more than copying them, but whose
+/// operands make up rows of the result, one behind the other? A loop for each is all that choosing takes then.
+bool joins_in_rows(const Op& op);
+/// Is it another one of so much that its operands are better copied than chosen from, element by element?
 bool joins_by_copying(const Op& op);
 /// Its call; null for any other equation.
 LibraryCallPtr make_joining(const Op& op);
