@@ -21,15 +21,17 @@ public:
                 through[e.first_out] = j.inputs(e)[0].var().index;
         for (std::size_t k = j.outvars.size() - num_residuals; k < j.outvars.size(); ++k) {
             const Atom a = j.outvars[k];
-            if (a.is_literal()) continue;
-            const std::uint32_t v = a.var().index;
-            wanted_[through[v] == UINT32_MAX ? v : through[v]] = true;
+            if (a.is_literal()) {
+                if (q.literals) literal(a.literal()->aval);
+                continue;
+            }
+            const std::uint32_t v = through[a.var().index] == UINT32_MAX ? a.var().index : through[a.var().index];
+            if (q.literals && number(v) && !wanted_[v]) literal(j.aval(Var{v}));
+            wanted_[v] = true;
         }
     }
 
     std::vector<SavedResidual> rows() {
-        for (std::uint32_t i = 0; i < j_.num_constvars; ++i)
-            if (wanted_[i] && number(i)) add(SavedResidual::Kind::Literal, i, "from a literal");
         for (const std::uint32_t i : constants_as_used())
             if (wanted_[i] && !number(i)) constant(i, -1);
         for (std::uint32_t i = 0; i < j_.num_invars; ++i)
@@ -60,15 +62,20 @@ private:
     bool number(std::uint32_t i) const { return i < q_.numbers.size() && q_.numbers[i]; }
 
     SavedResidual& add(SavedResidual::Kind kind, std::uint32_t var, std::string text) {
+        SavedResidual& r = add(kind, j_.aval(Var{var}), std::move(text));
+        r.var = Var{var};
+        return r;
+    }
+    SavedResidual& add(SavedResidual::Kind kind, AvalRef aval, std::string text) {
         SavedResidual r;
         r.kind = kind;
-        r.var = Var{var};
-        r.aval = j_.aval(Var{var});
+        r.aval = aval;
         r.bytes = r.aval->bytes();
         r.text = std::move(text);
         rows_.push_back(std::move(r));
         return rows_.back();
     }
+    void literal(AvalRef aval) { add(SavedResidual::Kind::Literal, aval, "from a literal"); }
     void constant(std::uint32_t var, int input) { add(SavedResidual::Kind::Constant, var, "from a constant").input = input; }
     void argument(std::uint32_t i) {
         const std::string& path = i < q_.in_paths.size() ? q_.in_paths[i].str() : Sym().str();
@@ -108,7 +115,7 @@ Residuals saved_residuals(const JaxprPtr& j, const ResidualQuery& query) {
     if (wrt.size() != j->num_invars)
         throw Error(ErrorCode::BadUsage,
                     "expected one choice per input (" + std::to_string(j->num_invars) + "), found " + std::to_string(wrt.size()));
-    const Linearized v = linearize(j, wrt, query.num_outputs);
+    const Linearized v = linearize(j, wrt, query.num_outputs, query.literals);
     Residuals out;
     out.rows = Reader(*v.forward, query, v.num_residuals).rows();
     for (const SavedResidual& r : out.rows) out.total_bytes += r.bytes;

@@ -25,7 +25,8 @@ struct SavedResidual {
 };
 
 struct Residuals {
-    std::vector<SavedResidual> rows;  ///< numbers, constants, arguments, then results of equations in program order; literals are left out
+    std::vector<SavedResidual>
+        rows;  ///< numbers, constants, arguments, then results of equations in program order; without literals unless asked for
     std::int64_t total_bytes = 0;
     JaxprPtr forward;  ///< the forward pass that makes them: outputs are the function's, then the residuals
     JaxprPtr linear;   ///< inputs: the residuals (in `forward`'s order), then tangents
@@ -35,6 +36,7 @@ struct ResidualQuery {
     std::vector<bool> wrt;               ///< per input; empty: all
     std::vector<Sym> in_paths;           ///< per input: "params['w']"
     std::size_t num_outputs = SIZE_MAX;  ///< results that are differentiated; the rest is aux
+    bool literals = false;               ///< rows for numbers: the program's own, and those that rules make (a padding's tangent)
     std::vector<bool> numbers;           ///< per constvar: it stands for a literal, as numbers in C++ programs do; empty: none does
 };
 

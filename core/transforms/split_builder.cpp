@@ -154,8 +154,8 @@ SplitBuilder::Unknown SplitBuilder::finish_unknown(const Values& outs, bool deep
 }
 
 Value SplitBuilder::folded(LiteralRef literal) {
-    // In the outermost function such a residual would be a row "from a literal", which nobody wants to see.
-    return outermost_ && !holds_numbers_ ? Value(literal) : known_.hold(literal);
+    // In the outermost function such a residual would be a row "from a literal", which nobody wants to see who didn't ask for it.
+    return outermost_ && numbers_held_ == Numbers::None ? Value(literal) : known_.hold(literal);
 }
 
 namespace {
@@ -192,7 +192,7 @@ bool number_of_rule(const Jaxpr& j, const Eqn& e, LiteralRef number) {
 Values SplitBuilder::held(const Jaxpr& j, std::size_t index, const Values& in) {
     const Eqn& e = j.eqns[index];
     Values out = in;
-    if (!outermost_ || !holds_numbers_ || divides_by_count(j, e, index)) return out;
+    if (!outermost_ || numbers_held_ != Numbers::All || divides_by_count(j, e, index)) return out;
     for (Value& v : out) {
         if (!v.is_literal() || v.literal()->aval->weak_type || number_of_rule(j, e, v.literal())) continue;
         // A derivative inside of the body reads the number that the line itself reads.

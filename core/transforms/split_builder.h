@@ -37,8 +37,13 @@ public:
         SplitBuilder& b_;
         bool outer_;
     };
-    /// Numbers are values of the known half even in the user's function: they leave the body of a shard_map as all its residuals do.
-    void hold_numbers() { holds_numbers_ = true; }
+    /// Which numbers are values of the known half even in the user's function.
+    enum class Numbers : std::uint8_t {
+        None,
+        Folded,  ///< what rules make (`folded`): saved_residuals of a traced function has a row for each
+        All      ///< those that its equations read, too: they leave the body of a shard_map as all its residuals do
+    };
+    void hold_numbers(Numbers which) { numbers_held_ = which; }
     /// Operands of an equation, among them numbers that the user's Python converted to arrays, as they stand for values there.
     Values held(const Jaxpr& j, std::size_t index, const Values& in);
     bool in_rule() const { return in_rule_; }
@@ -94,7 +99,8 @@ private:
 
     JaxprBuilder& known_;
     Half half_;
-    bool outermost_, by_data_, holds_numbers_ = false, in_rule_ = false;
+    bool outermost_, by_data_, in_rule_ = false;
+    Numbers numbers_held_ = Numbers::None;
     EqnTape tape_;
     std::vector<std::uint32_t> inputs_;
     std::unordered_map<std::uint32_t, std::uint32_t> residual_var_;  ///< raw known value -> variable of the tape

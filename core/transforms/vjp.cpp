@@ -9,10 +9,12 @@
 
 namespace jaxscope {
 
-LinearizedCall linearize_call(JaxprBuilder& b, const Jaxpr& j, const Values& in, const std::vector<bool>& wrt, std::size_t num_outputs) {
+LinearizedCall linearize_call(JaxprBuilder& b, const Jaxpr& j, const Values& in, const std::vector<bool>& wrt, std::size_t num_outputs,
+                              bool literals) {
     JAXSCOPE_ASSERT(in.size() == j.num_invars && wrt.size() == j.num_invars);
     refuse_runaway(j);
     SplitBuilder split(b, true);
+    if (literals) split.hold_numbers(SplitBuilder::Numbers::Folded);
     LinearizedCall out;
     Values dx;
     for (std::size_t i = 0; i < in.size(); ++i) {
@@ -154,12 +156,12 @@ JaxprPtr gradient(const JaxprPtr& j, const std::vector<bool>& wrt, bool has_aux,
 
 }  // namespace
 
-Linearized linearize(const JaxprPtr& j, const std::vector<bool>& wrt, std::size_t num_outputs) {
+Linearized linearize(const JaxprPtr& j, const std::vector<bool>& wrt, std::size_t num_outputs, bool literals) {
     JAXSCOPE_ASSERT(wrt.size() == j->num_invars);
     JaxprBuilder b;
     const Signature s = copy_signature(b, *j, wrt);
     const JaxprPtr open = convert_constvars(j);
-    LinearizedCall call = linearize_call(b, *open, s.in, s.wrt, std::min(num_outputs, j->outvars.size()));
+    LinearizedCall call = linearize_call(b, *open, s.in, s.wrt, std::min(num_outputs, j->outvars.size()), literals);
     Linearized out;
     out.num_residuals = call.residuals.size();
     out.linear = std::move(call.linear);

@@ -18,7 +18,8 @@ struct LinearizedCall {
 };
 /// `wrt` per input. `num_outputs`: the first so many results are differentiated, the rest is aux.
 /// Throws Error{NoRule | NotDifferentiable}.
-LinearizedCall linearize_call(JaxprBuilder& b, const Jaxpr& j, const Values& in, const std::vector<bool>& wrt, std::size_t num_outputs);
+LinearizedCall linearize_call(JaxprBuilder& b, const Jaxpr& j, const Values& in, const std::vector<bool>& wrt, std::size_t num_outputs,
+                              bool literals = false);
 
 /// jax.linearize as two jaxprs.
 struct Linearized {
@@ -28,8 +29,8 @@ struct Linearized {
     std::vector<bool> nonzero_out;  ///< per differentiated output
     std::vector<bool> wrt;          ///< per input: differentiated and of inexact type
 };
-/// Parameters as for `vjp`, whose forward pass this is.
-Linearized linearize(const JaxprPtr& j, const std::vector<bool>& wrt, std::size_t num_outputs);
+/// Parameters as for `vjp`, whose forward pass this is. `literals`: numbers that the linear half reads are residuals, too.
+Linearized linearize(const JaxprPtr& j, const std::vector<bool>& wrt, std::size_t num_outputs, bool literals = false);
 
 /// The backward pass of what was linearized. Throws what transposition is refused for.
 JaxprPtr pullback(const JaxprPtr& j, const Linearized& lin, const std::vector<bool>& wrt, std::size_t num_outputs);

@@ -64,6 +64,23 @@ TEST(Behaviours, E_07_ConstantsAndLiterals) {
     EXPECT_EQ(printed([&](Array x) { return x * two; }, {"x"}, 1.), Lines{});
     EXPECT_EQ(printed([&](Array x) { return x * two; }, {"x"}, jnp::ones(2)), Lines{"f32[] from a literal"});
 }
+TEST(Behaviours, E_07_NumbersThatRulesMake) {
+    // The tangent of a padding's number is a zero of the rule's own; a logarithm's factor is no number of the user's.
+    EXPECT_EQ(printed(
+                  [](Array x) {
+                      return lax::pad(jnp::sin(x), 0.f, {{1, 1, 0}}).sum();
+                  },
+                  {"x"}, jnp::ones(3)),
+              (Lines{"f32[] from a literal", "f32[3] output of cos"}));
+    EXPECT_EQ(printed([](Array x) { return jnp::prod(x); }, {"x"}, jnp::ones(3)),
+              (Lines{"f32[] from a literal", "f32[2] output of slice", "f32[2] output of pad", "f32[1] output of slice",
+                     "f32[1] output of slice"}));
+    const Lines scanned =
+        printed([](Array x) { return lax::associative_scan([](Array a, Array b) { return a * b; }, x).sum(); }, {"x"}, jnp::ones(3));
+    EXPECT_EQ(std::count(scanned.begin(), scanned.end(), "f32[] from a literal"), 2);
+    EXPECT_EQ(printed([](Array x) { return jnp::log10(x); }, {"x"}, jnp::ones(3)), Lines{"f32[3] from the argument x"});
+    EXPECT_EQ(printed([](Array x) { return jnp::pad(x, 1); }, {"x"}, jnp::ones(3)), Lines{"f32[] output of jitted function '_pad'"});
+}
 TEST(Behaviours, E_08_OrderOfTheList) {
     const Array c = jnp::array({1., 2.});
     const auto f = [&](Array x, Array y) {

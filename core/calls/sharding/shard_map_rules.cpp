@@ -134,7 +134,7 @@ PrimalsTangents map_linearize(SplitBuilder& b, const Op& op, const Values& x, co
     const std::vector<bool> nz = nonzero_pattern(b, dx);
     JaxprBuilder known;
     SplitBuilder split(known, b.outermost());
-    split.hold_numbers();
+    split.hold_numbers(SplitBuilder::Numbers::All);
     JaxprPtr first, second;
     std::optional<Crossing> crossing;
     std::vector<bool> nonzero_out;

@@ -223,6 +223,7 @@ std::vector<SavedResidual> saved_residuals(Call& call, const std::vector<std::st
     const TracedCall t = trace_call_in(trace, call, avals_of(call.leaves), &names);
     ResidualQuery q;
     q.in_paths = names.leaves;
+    q.literals = true;
     q.numbers = trace.kept_numbers(t.traced);
     std::vector<SavedResidual> out;
     JaxprPtr j = t.traced.jaxpr;
