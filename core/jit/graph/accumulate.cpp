@@ -21,20 +21,6 @@ bool is_zero(const Graph& g, ValueId v) {
     const Node& n = g.nodes[value.index];
     return n.kind == NodeKind::Element && n.op().prim == &kBroadcastInDim && is_zero(g, n.in[0]);
 }
-std::vector<std::uint32_t> count_uses(const Graph& g) {
-    std::vector<std::uint32_t> uses(g.values.size(), 0);
-    for (const Node& n : g.nodes)
-        for (const ValueId v : n.in) ++uses[g.root(v)];
-    for (const ValueId v : g.outputs) ++uses[g.root(v)];
-    return uses;
-}
-
-/// A product that is computed in the type of its operands and its result.
-bool is_plain_product(const Node& n) {
-    if (n.kind != NodeKind::Library || !n.spec() || !std::holds_alternative<DotKernel>(n.spec()->kind) || n.in.size() != 2) return false;
-    const DType d = n.op().out[0]->dtype;
-    return sums_are_exact_enough(d) && n.op().in[0]->dtype == d && n.op().in[1]->dtype == d && n.op().out[0]->size() > 0;
-}
 WorkPtr adding(const Work& product) {
     DotKernel dot = std::get<DotKernel>(product.spec->kind);
     dot.adds = true;
@@ -44,6 +30,20 @@ WorkPtr adding(const Work& product) {
 }
 
 }  // namespace
+
+std::vector<std::uint32_t> count_uses(const Graph& g) {
+    std::vector<std::uint32_t> uses(g.values.size(), 0);
+    for (const Node& n : g.nodes)
+        for (const ValueId v : n.in) ++uses[g.root(v)];
+    for (const ValueId v : g.outputs) ++uses[g.root(v)];
+    return uses;
+}
+
+bool is_plain_product(const Node& n) {
+    if (n.kind != NodeKind::Library || !n.spec() || !std::holds_alternative<DotKernel>(n.spec()->kind) || n.in.size() != 2) return false;
+    const DType d = n.op().out[0]->dtype;
+    return sums_are_exact_enough(d) && n.op().in[0]->dtype == d && n.op().in[1]->dtype == d && n.op().out[0]->size() > 0;
+}
 
 bool sums_are_exact_enough(DType d) {
     return d == DType::F32 || d == DType::F64 || d == DType::C64 || d == DType::C128 || (is_integer(d) && byte_size(d) >= 4);

@@ -15,6 +15,7 @@
 #include "ir/interpret.h"
 #include "jit/graph/known_params.h"
 #include "jit/graph/rewrite.h"
+#include "jit/graph/turn_blocks.h"
 #include "jit/kernels/library.h"
 #include "jit/targets.h"
 #include "lax/collectives/collectives.h"
@@ -58,6 +59,13 @@ public:
         : bodies_(bodies), in_branch_(in_branch), options_(options), rewrite_(graph_, options.target != nullptr) {}
 
     GraphPtr build(const Jaxpr& j, Sym prefix) {
+        simplify(j, prefix);
+        return finish();
+    }
+
+private:
+    /// All but what joins sums with products.
+    void simplify(const Jaxpr& j, Sym prefix) {
         graph_.path = prefix;
         const std::size_t expected = most_nodes(j);
         graph_.nodes.reserve(expected);
@@ -71,13 +79,14 @@ public:
         if (!options_.target) {  // XLA's compilers don't
             accumulate_scatters(graph_);
             drop_dead_nodes(graph_);
-            accumulate_products(graph_);
         }
+    }
+    GraphPtr finish() {
+        if (!options_.target) accumulate_products(graph_);
         drop_dead_nodes(graph_);
         return std::make_shared<const Graph>(std::move(graph_));
     }
 
-private:
     /// About how many there will be: nodes are what a plan needs most memory for, and a vector that doubles has room for twice as many.
     static std::size_t most_nodes(const Jaxpr& j) {
         std::size_t inlined = 0;
@@ -146,7 +155,7 @@ private:
                 return add_call(op, in, prefix, eqn, backward);
             case Flow::Scan:
                 if (written_out(op)) return add_written_out(op, in, prefix, eqn, backward);
-                return add_control(NodeKind::Scan, op, in, {{op.prim->body, jaxpr_param(op.params, op.prim->body)}}, prefix, eqn);
+                return add_scan(op, in, prefix, eqn, backward);
             case Flow::While:
                 return add_while(op, in, prefix, eqn);
             case Flow::Cond:
@@ -287,6 +296,59 @@ private:
         n.work = std::make_shared<const Work>(Work{op, std::nullopt, nullptr, nullptr});
         n.in.assign(in.begin(), in.end());
         return rewrite_.add_node(std::move(n));
+    }
+
+    /// In blocks of turns where that pays.
+    std::vector<ValueId> add_scan(const Op& op, const std::vector<ValueId>& in, Sym prefix, std::uint32_t eqn, bool backward) {
+        const JaxprPtr j = jaxpr_param(op.params, op.prim->body);
+        const Sym path = child(prefix, eqn, op.prim->body);
+        Node n;
+        n.kind = NodeKind::Scan;
+        n.path_prefix = prefix, n.eqn = eqn, n.source = op.source, n.backward = backward;
+        n.work = std::make_shared<const Work>(Work{op, std::nullopt, nullptr, nullptr});
+        n.body_paths.push_back(path);
+        std::optional<TurnBlocks> blocks;
+        if (!options_.target && !options_.over_devices && !bodies_.contains(j.get())) {
+            GraphBuilder body(bodies_, in_branch_, options_);
+            body.simplify(*j, path);
+            blocks = in_blocks_of_turns(body.graph_, n);
+            if (!blocks) bodies_[j.get()] = {j, body.finish()};
+        }
+        if (!blocks) {
+            n.bodies.push_back(body_graph(j, path));
+            n.in.assign(in.begin(), in.end());
+            return rewrite_.add_node(std::move(n));
+        }
+        n.bodies.push_back(blocks->body);
+        return add_blocks(std::move(n), blocks->turns, in);
+    }
+    /// A scan over blocks of `turns` turns: stacked operands and results are seen as arrays of blocks.
+    std::vector<ValueId> add_blocks(Node n, std::int64_t turns, const std::vector<ValueId>& in) {
+        const Op scan = n.op();
+        ScanParams p = scan.as<ScanParams>();
+        const auto by_block = [&](AvalRef a) {
+            Dims shape = a->shape;
+            shape[0] = turns;
+            shape.insert(shape.begin(), p.length / turns);
+            return with_shape(a, std::move(shape));
+        };
+        const auto seen_as = [&](ValueId v, AvalRef a) {
+            return rewrite_.add_part(scan, kReshape, make_params(ReshapeParams{a->shape}), {v}, a);
+        };
+        Op op = scan;
+        for (std::size_t i = 0; i < in.size(); ++i) {
+            const bool is_stacked = i >= static_cast<std::size_t>(p.num_consts + p.num_carry);
+            if (is_stacked) op.in[i] = by_block(op.in[i]);
+            n.in.push_back(is_stacked ? seen_as(in[i], op.in[i]) : in[i]);
+        }
+        const auto carries = static_cast<std::size_t>(p.num_carry);
+        for (std::size_t i = carries; i < op.out.size(); ++i) op.out[i] = by_block(op.out[i]);
+        p.length /= turns;
+        op.params = make_params(p);
+        n.work = std::make_shared<const Work>(Work{op, std::nullopt, nullptr, nullptr});
+        std::vector<ValueId> out = rewrite_.add_node(std::move(n));
+        for (std::size_t i = carries; i < out.size(); ++i) out[i] = seen_as(out[i], scan.out[i]);
+        return out;
     }
 
     /// A scan all of whose turns the program wants written out, as XLA then compiles them: a few element-wise steps, which fuse. Of

@@ -89,6 +89,12 @@ void drop_dead_nodes(Graph& g);
 /// Run between two calls of drop_dead_nodes.
 void fold_transposes(Graph& g);
 
+/// How many read each value's memory, graph outputs among them; by root.
+std::vector<std::uint32_t> count_uses(const Graph& g);
+
+/// A product that is computed in the type of its operands and its result, where sums may be taken apart.
+bool is_plain_product(const Node& n);
+
 /// May a sum be taken apart, or begun elsewhere? In narrower types each part would be rounded, and sums of many small numbers would no
 /// longer be added to each other before they meet a large one.
 bool sums_are_exact_enough(DType d);
