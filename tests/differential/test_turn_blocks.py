@@ -42,7 +42,7 @@ def cell_of(r: random.Random, wide: int):
         lambda s, x, h: s + dot(x.T, h) * 0.5,
         lambda s, x, h: 0.9 * s + dot(x.T, h),  # asks for it in every turn
         lambda s, x, h: s + dot(h.T, h)))
-    other = r.choice((lambda t, x, h: t + h.sum(0), lambda t, x, h: t + x.sum(0), lambda t, x, h: t + h.sum(0) * jnp.cos(t), lambda t, x, h: jnp.maximum(t, h.max(0))))
+    other = r.choice((lambda t, x, h: t + h.sum(0), lambda t, x, h: t + x.sum(0), lambda t, x, h: 0.5 * t + 0.3 * h.mean(0) * jnp.cos(t), lambda t, x, h: jnp.maximum(t, h.max(0))))
     gives = r.choice((lambda z, h, s: (h, z), lambda z, h, s: (z * h, s.sum()), lambda z, h, s: (h.T, h[:1])))
 
     def cell(p, carry, x):
@@ -62,7 +62,7 @@ def program(r: random.Random, seed: int, dtype):
     n = np.random.RandomState(seed)
     length, rows, wide = r.choice((16, 17, 24, 30, 40, 62, 96, 100, 3, 1)), r.choice((1, 4, 9, 16)), r.choice((40, 64))
     of = lambda *shape: jnp.asarray(n.standard_normal(shape) / np.sqrt(wide), dtype)
-    p = dict(w=of(wide, wide), v=of(wide, wide), u=of(wide, wide), b=of(wide))
+    p = dict(w=of(wide, wide), v=of(wide, wide), u=of(wide, wide) * 0.3, b=of(wide))  # what a turn does to the state dies out
     xs, begin = of(length, rows, wide) * 4, (of(rows, wide), of(wide, wide), of(wide))
     cell, reverse = cell_of(r, wide), r.random() < 0.5
 
