@@ -9,7 +9,7 @@ namespace jaxscope::jax::detail {
 
 CostAnalysis cost_analysis(JitState& s, Call& call) {
     initialise();
-    const Cost c = cost_of(*find_entry(s, call)->traced.jaxpr);
+    const Cost c = cost_of(*find_entry(s, call)->traced().jaxpr);
     return {c.flops, c.bytes};
 }
 

@@ -399,7 +399,8 @@ bool operator==(const PyTreeDef& a, const PyTreeDef& b) {
     if (!a.tree_ || !b.tree_) return a.tree_ == b.tree_;
     return detail::same(*a.tree_, *b.tree_);
 }
-bool treedef_is_leaf(const PyTreeDef& tree) { return tree.node() && tree.node()->kind == detail::Kind::leaf; }
+// JAX asks for one node: None and empty containers are such, too.
+bool treedef_is_leaf(const PyTreeDef& tree) { return tree.node() && tree.children().empty(); }
 PyTreeDef treedef_tuple(const std::vector<PyTreeDef>& trees) { return detail::tuple_of_trees(trees); }
 void detail::refuse_transpose(const PyTreeDef& given, const PyTreeDef& wanted, const Where& where) {
     throw Error(ErrorCode::TypeMismatch, "Mismatch\n" + given.str() + "\n != \n" + wanted.str())

@@ -227,18 +227,22 @@ int Array::ndim(Where where) const { return node_of(*this, where).aval->rank(); 
 std::int64_t Array::size(Where where) const { return node_of(*this, where).aval->size(); }
 std::int64_t Array::nbytes(Where where) const { return node_of(*this, where).aval->bytes(); }
 bool Array::is_tracer() const noexcept { return node_ && node_->is_tracer(); }
-bool Array::is_deleted(Where where) const { return node_of(*this, where).deleted(); }
+bool Array::is_deleted(Where where) const {
+    const detail::Node& n = node_of(*this, where);
+    if (n.is_tracer()) detail::concretization_error(n, "is_deleted", where);
+    return n.deleted();
+}
 void Array::delete_buffer(Where where) {
     if (node_of(*this).is_tracer()) detail::concretization_error(*node_, "delete", where);
     detail::give_away(*node_, where);
 }
 const void* Array::unsafe_buffer_pointer(Where where) const {
-    if (is_deleted())
+    if (node_of(*this).deleted())
         detail::refuse_gone_buffer(*node_, "INVALID_ARGUMENT: UnsafeBufferPointer( called on deleted or donated buffer", where);
     return detail::at_place(where, [&] { return detail::elements(node_of(*this)); })->data.data();
 }
 const Array& Array::block_until_ready(Where where) const {
-    if (is_deleted())
+    if (node_of(*this).deleted())
         detail::refuse_gone_buffer(*node_, "INVALID_ARGUMENT: BlockHostUntilReady() called on deleted or donated buffer", where);
     return *this;
 }
@@ -271,7 +275,7 @@ double Array::number_of_operator(const char* function) const {
         return detail::concrete(known).number_of_operator(function);
     }
     const Where& made = node_of(*this).where;  // as for the other operators
-    if (!is_deleted() && ndim() > 0)
+    if (!node_of(*this).deleted() && ndim() > 0)
         detail::refuse_at(made, ErrorCode::TypeMismatch,
                           fmt::format("Only scalar arrays can be converted to Python scalars; got arr.ndim={}", ndim()),
                           "the array was made there: take one element first, x[{0}], or to_vector() for all");

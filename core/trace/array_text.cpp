@@ -30,7 +30,7 @@ std::string layout(const Array& a, const std::string& separator, std::size_t pre
 }  // namespace
 
 std::string Array::str(Where where) const {
-    if (!has_value() || is_deleted()) detail::at_place(where, [&] { node_ ? detail::refuse_deleted(*node_) : detail::refuse_none(); });
+    if (!has_value() || node_->deleted()) detail::at_place(where, [&] { node_ ? detail::refuse_deleted(*node_) : detail::refuse_none(); });
     if (is_tracer() && node_->trace == detail::Node::kAbstract)
         return "ShapeDtypeStruct(shape=" + shape().str() + ", dtype=" + info(static_cast<D>(dtype())).name +
                (weak_type() ? ", weak_type=True)" : ")");
@@ -42,7 +42,7 @@ std::string Array::str(Where where) const {
     return layout(*this, " ", 0);
 }
 std::string Array::repr(Where where) const {
-    if (!has_value() || is_deleted() || is_tracer() || is_key(static_cast<D>(dtype()))) return str(where);
+    if (!has_value() || node_->deleted() || is_tracer() || is_key(static_cast<D>(dtype()))) return str(where);
     const std::string prefix = "Array(";
     const std::string type = std::string("dtype=") + info(static_cast<D>(dtype())).name + (weak_type() ? ", weak_type=True" : "");
     const std::string text = size() == 0 ? (detail::elements(*node_), "[], shape=" + shape().str()) : layout(*this, ", ", prefix.size());

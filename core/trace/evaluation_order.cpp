@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <numeric>
 #include <span>
+#include <unordered_map>
 
 namespace jaxscope::jax::detail {
 
@@ -14,8 +15,24 @@ void EvaluationOrder::extend(std::size_t count) {
     std::iota(order_.begin() + static_cast<std::ptrdiff_t>(had), order_.end(), static_cast<std::uint32_t>(had));
 }
 
-void EvaluationOrder::arrange(const ::jaxscope::Jaxpr& recorded, const std::vector<Part>& parts, const std::vector<std::size_t>& operand) {
+std::uint32_t EvaluationOrder::behind_shared(const ::jaxscope::Jaxpr& recorded, const std::vector<Part>& parts) const {
+    std::unordered_map<std::uint32_t, std::uint32_t> made_at;
+    for (std::uint32_t at = parts.front().begin; at < parts.front().end; ++at) {
+        const Eqn& e = recorded.eqns[order_[at]];
+        for (std::uint32_t k = 0; k < e.n_out; ++k) made_at.emplace(e.first_out + k, at);
+    }
+    std::uint32_t begin = parts.front().begin;
+    for (std::uint32_t at = parts.front().end; at < parts.back().end; ++at)
+        for (const Atom a : recorded.inputs(recorded.eqns[order_[at]])) {
+            const auto made = a.is_literal() ? made_at.end() : made_at.find(a.var().index);
+            if (made != made_at.end()) begin = std::max(begin, made->second + 1);
+        }
+    return begin;
+}
+
+void EvaluationOrder::arrange(const ::jaxscope::Jaxpr& recorded, std::vector<Part> parts, const std::vector<std::size_t>& operand) {
     extend(parts.back().end);
+    parts.front().begin = behind_shared(recorded, parts);
     std::uint32_t first = UINT32_MAX, end = 0;
     for (const Part& p : parts)
         for (std::uint32_t at = p.begin; at < p.end; ++at) {

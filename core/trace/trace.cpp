@@ -182,7 +182,7 @@ void Trace::put_in_order(std::span<const Operand> in) {
         parts.push_back({parts.empty() ? n->begin : parts.back().end, n->end});
         operand.push_back(i);
     }
-    if (parts.back().end == position()) order_.arrange(builder_.jaxpr(), parts, operand);
+    if (parts.back().end == position()) order_.arrange(builder_.jaxpr(), std::move(parts), operand);
 }
 
 Array Trace::wrap(Value v, const Where& where, std::uint32_t begin) {

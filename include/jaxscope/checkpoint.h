@@ -34,7 +34,7 @@ public:
 struct CheckpointOptions {
     Policy policy = {};
     PreventCse prevent_cse = true;
-    std::vector<int> static_argnums = {};
+    Argnums static_argnums = {};
     const char* name = "<unnamed function>";
     GoneOption concrete = {};
     detail::NoSuchOption static_argnum = {}, static_argnames = {};

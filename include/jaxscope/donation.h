@@ -5,6 +5,7 @@
 // filter_jit stands in filter.h.
 #include <jaxscope/filter.h>
 #include <jaxscope/random.h>
+#include <jaxscope/tree.h>
 
 namespace jaxscope::jax::donation {
 
@@ -73,9 +74,26 @@ Array safe_eager_uniform(const Array& key, const Shape& shape = {}, double minva
 namespace jaxscope::jax {
 
 struct DevicePutOptions {
-    bool donate = false, may_alias = false;
+    bool donate = false;
+    std::optional<bool> may_alias = {};  ///< false: a copy, if anybody else asks for the memory
 };
-/// jax.device_put on a machine of one device: the array is there already, so it stays alive even if it is donated.
+namespace detail {
+std::vector<Array> put_on_device(const std::vector<Array>& leaves, const DevicePutOptions& options, const Where& where);
+}  // namespace detail
+/// jax.device_put on a machine of one device: the array is there already, so it stays alive even if it is donated. In a trace it is an
+/// equation, one for a whole tree.
 Array device_put(const Array& x, const DevicePutOptions& options = {}, Where where = {});
+template <class T>
+requires(!std::is_convertible_v<const T&, Array>) T device_put(const T& tree, const DevicePutOptions& options = {}, Where where = {}) {
+    const std::vector<Array> put = detail::put_on_device(tree_leaves(tree), options, where);
+    const Array* next = put.data();
+    return detail::with_leaves(tree, next);
+}
+/// Waits for every array of a tree; throws where one was deleted.
+template <class T>
+const T& block_until_ready(const T& tree, Where where = {}) {
+    for (const Array& a : tree_leaves(tree)) a.block_until_ready(where);
+    return tree;
+}
 
 }  // namespace jaxscope::jax

@@ -71,9 +71,10 @@ public:
     template <class... A>
     auto lower(const A&... a) const {
         if constexpr (kOwn)
-            return Lowered<true, detail::Invoke, F, A...>(detail::Invoke(), state_, std::tuple<F, A...>(f_, a...));
+            return Lowered<true, detail::Invoke, F, detail::Held<A>...>(detail::Invoke(), state_,
+                                                                        std::tuple<F, detail::Held<A>...>(f_, a...));
         else
-            return Lowered<true, F, A...>(f_, state_, std::tuple<A...>(a...));
+            return Lowered<true, F, detail::Held<A>...>(f_, state_, std::tuple<detail::Held<A>...>(a...));
     }
     /// `use` of the call that these arguments make, which isn't run.
     template <class Use, class... A>

@@ -115,6 +115,11 @@ void clear_cache(JitState& state);
 void check_compiled(JitState& state, Call& compiled, Call& given);
 }  // namespace detail
 
+namespace detail {
+/// An argument that is kept for later: a text between quotes as text.
+template <class T>
+using Held = std::conditional_t<std::is_array_v<T>, std::string, T>;
+}  // namespace detail
 template <bool Filter, class F, class... A>
 class Compiled;
 /// What has been lowered for given arguments.
@@ -238,17 +243,17 @@ public:
         return detail::run_jitted<detail::CallOf<F, A...>>(*state_, f_, a...);
     }
     template <class... A>
-    Lowered<false, F, A...> lower(const A&... a) const {
-        return {f_, state_, std::tuple<A...>(a...)};
+    Lowered<false, F, detail::Held<A>...> lower(const A&... a) const {
+        return {f_, state_, std::tuple<detail::Held<A>...>(a...)};
     }
     /// What is known of a call before it is lowered: the same, and `jaxpr()`.
     template <class... A>
-    Lowered<false, F, A...> trace(const A&... a) const {
+    auto trace(const A&... a) const {
         return lower(a...);
     }
     template <class... A>
     auto eval_shape(const A&... a) const {
-        return Lowered<false, F, A...>(f_, state_, std::tuple<A...>(a...), false).out_info();
+        return Lowered<false, F, detail::Held<A>...>(f_, state_, std::tuple<detail::Held<A>...>(a...), false).out_info();
     }
     /// Forgets all traces and what was compiled: the next call traces again.
     void clear_cache() const { detail::clear_cache(*state_); }

@@ -51,6 +51,15 @@ TEST(EvaluationOrder, NamedValuesStayWhereTheyWereMade) {
               "cos sin mul");
 }
 
+// clang-format off
+TEST(EvaluationOrder, StatementsOfOneLine) {
+    EXPECT_EQ(primitives([](Array x, Array) { Array y = jnp::exp(x); return jnp::sin(y) + jnp::cos(y); }), "exp sin cos add");
+    EXPECT_EQ(primitives([](Array x, Array) { Array y = jnp::exp(x); return jnp::sin(y) + jnp::cos(jnp::tan(x) * y); }), "exp sin tan mul cos add");
+    EXPECT_EQ(primitives([](Array x, Array) { const Array y = jnp::exp(x), z = y * y; return jnp::sin(z) * y - jnp::cos(y) * z; }), "exp mul sin mul cos mul sub");
+    EXPECT_EQ(primitives([](Array x, Array) { Array y = jnp::exp(x); for (int i = 0; i < 2; ++i) y = jnp::sin(y) * jnp::cos(y); return y; }), "exp sin cos mul sin cos mul");
+}
+// clang-format on
+
 TEST(EvaluationOrder, ConstantsComeInTheOrderInWhichTheyAreRead) {
     const Array a(std::vector<float>{1, 2, 3}, {3}), b(std::vector<float>{4, 5, 6}, {3});
     const std::string text = jax::make_jaxpr([&](Array x) { return jnp::sin(x + a) * jnp::cos(x + b); })(jnp::ones({3})).str();

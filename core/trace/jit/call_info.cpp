@@ -5,6 +5,7 @@
 #include "ir/print/printer.h"
 #include "pytree/tree.h"
 #include "trace/jit/jit_state.h"
+#include "trace/jit/shared_traces.h"
 
 namespace jaxscope::jax {
 
@@ -25,9 +26,9 @@ CallInfo call_info(JitState& s, Call& call) {
     const std::shared_ptr<JitEntry> e = find_entry(s, call);
     std::vector<bool> fixed;
     for (const std::vector<Array>& f : call.fixed) fixed.push_back(!f.empty());
-    CallInfo out{pair_of_trees(call, fixed), e->out_tree, {}, {}};
-    for (std::size_t i = 0; i < e->avals.size(); ++i) {
-        const AvalRef a = e->avals[i];
+    CallInfo out{pair_of_trees(call, fixed), e->out_tree(), {}, {}};
+    for (std::size_t i = 0; i < e->trace->key.avals.size(); ++i) {
+        const AvalRef a = e->trace->key.avals[i];
         out.args.push_back({e->program->in_paths[i].str(), long_aval(a), a->weak_type, e->program->donated[i]});
         const int arg = e->program->arg_of_input[i];
         if (e->program->donated[i] && (out.donate_argnums.empty() || out.donate_argnums.back() != arg)) out.donate_argnums.push_back(arg);
@@ -39,8 +40,8 @@ Called shapes_of(JitState& s, Call& call) {
     initialise();
     const std::shared_ptr<JitEntry> e = find_entry(s, call);
     Called out;
-    for (const AvalRef a : e->traced.jaxpr->out_avals()) out.leaves.push_back(abstract_array(a, call.where));
-    out.prototype = e->prototype;
+    for (const AvalRef a : e->traced().jaxpr->out_avals()) out.leaves.push_back(abstract_array(a, call.where));
+    out.prototype = e->prototype();
     return out;
 }
 
@@ -56,6 +57,7 @@ void clear_cache(JitState& s) {
     // A call that runs in another thread may still look at its entry: what was traced is kept, and found no more.
     s.cleared.insert(s.cleared.end(), s.entries.begin(), s.entries.end());
     s.entries.clear();
+    if (s.function) SharedTraces::get().forget(s.function);
 }
 
 }  // namespace detail

@@ -5,24 +5,17 @@
 #include <algorithm>
 #include <cstdio>
 #include <optional>
-#include <set>
 
 #include "calls/call_params.h"
 #include "ir/print/printer.h"
 #include "ir/registry.h"
 #include "trace/jit/jit_state.h"
+#include "trace/warnings.h"
 #include "transforms/dce.h"
 
 namespace jaxscope::jax::detail {
 
 LiteralRef filter_marker(bool warns) { return Literal{.aval = AvalRef(DType::S32, {}), .text = warns ? Sym("0") : Sym()}; }
-
-bool is_news(std::string text) {
-    static std::mutex mutex;
-    static auto& told = *new std::set<std::string>();
-    const std::lock_guard lock(mutex);
-    return told.insert(std::move(text)).second;
-}
 
 namespace {
 

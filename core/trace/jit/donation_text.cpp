@@ -23,7 +23,7 @@ std::string report_of(const JitEntry& e) {
                                       : "memory " + d.reason);
     for (const std::string& f : e.donation.findings) out += f + "\n";
     if (e.consumed.empty()) return out;
-    const MemoryPlan plan = plan_here(e.traced.jaxpr, e.donation.alias_of_output, e.program->kept);
+    const MemoryPlan plan = plan_here(e.traced().jaxpr, e.donation.alias_of_output, e.program->kept);
     for (const CopiedPair& c : plan.copied)
         out += fmt::format("{} is still read when {} is made, which goes into its memory: {} bytes are copied in the end\n",
                            e.program->in_paths[static_cast<std::size_t>(c.input)].str(),
@@ -54,7 +54,7 @@ std::string report_of(const JitEntry& e, const Call& call) {
             out += fmt::format("{} and {} are one array, {}: the call will be refused\n", path(i), path(k),
                                donated ? "donated twice" : "and one of them is donated");
         }
-        for (const Array& c : e.traced.consts)
+        for (const Array& c : e.traced().consts)
             if (n->array && c.node()->array == n->array)
                 out += path(i) + " is donated, and the function closes over the same array: its memory is copied first\n";
     }

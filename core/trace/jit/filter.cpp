@@ -12,6 +12,8 @@
 #include "base/error.h"
 #include "ir/print/printer.h"
 #include "ir/types/element.h"
+#include "lax/params/placement.h"
+#include "lax/primitives.h"
 #include "pytree/tree.h"
 #include "trace/jit/jit_state.h"
 #include "trace/refusals.h"
@@ -493,11 +495,19 @@ Array safe_eager_uniform(const Array& key, const Shape& shape, double minval, do
 
 namespace jaxscope::jax {
 
-Array device_put(const Array& x, const DevicePutOptions& o, Where where) {
-    if (o.donate && o.may_alias)
-        jax::detail::refuse_at(where, ErrorCode::BadUsage, "may_alias and donate cannot be True at the same time.", "set one of them");
-    if (!x.is_tracer()) detail::elements(*x.node());
-    return x;
+std::vector<Array> detail::put_on_device(const std::vector<Array>& leaves, const DevicePutOptions& o, const Where& where) {
+    if (o.donate && o.may_alias.value_or(false))
+        refuse_at(where, ErrorCode::BadUsage, "may_alias and donate cannot be True at the same time.", "set one of them");
+    for (const Array& x : leaves)
+        if (x.has_value() && !x.is_tracer()) elements(*x.node());
+    if (!Trace::current() || leaves.empty()) return leaves;
+    const char* how = o.donate ? "DONATE_INPUT" : o.may_alias.value_or(true) ? "REUSE_INPUT" : "ALWAYS_COPY";
+    DevicePutParams p;
+    p.devices.assign(leaves.size(), Attr());
+    p.srcs.assign(leaves.size(), Attr());
+    p.copy_semantics.assign(leaves.size(), Attr(Attr::Enum{"ArrayCopySemantics", how}));
+    return bind_primitive(kDevicePut, leaves, make_params(p), where);
 }
+Array device_put(const Array& x, const DevicePutOptions& o, Where where) { return detail::put_on_device({x}, o, where).front(); }
 
 }  // namespace jaxscope::jax

@@ -18,7 +18,9 @@
 #include "trace/debug_nans.h"
 #include "trace/device_calls.h"
 #include "trace/jit/jit_checks.h"
+#include "trace/jit/shared_traces.h"
 #include "trace/named_axes.h"
+#include "trace/warnings.h"
 #include "trace/within_memory.h"
 #include "transforms/dce.h"
 #include "transforms/jaxpr_util.h"
@@ -33,10 +35,6 @@ disable_jit::~disable_jit() {
 
 namespace detail {
 
-JitEntry::~JitEntry() {
-    if (prototype) drop(prototype);
-}
-
 namespace {
 
 std::vector<std::string> keywords_of(const Call& call) {
@@ -44,32 +42,21 @@ std::vector<std::string> keywords_of(const Call& call) {
     for (const char* k : call.keywords) out.emplace_back(k ? k : "");
     return out;
 }
-/// Are static numbers of the same types and values? While a function is traced they are literals.
-bool same_numbers(const std::vector<std::vector<Array>>& a, const std::vector<std::vector<Array>>& b) {
-    const auto same = [](const Array& x, const Array& y) {
-        return x.node()->aval == y.node()->aval && known_elements(*x.node())->data == known_elements(*y.node())->data;
-    };
-    return std::equal(a.begin(), a.end(), b.begin(), b.end(), [&](const std::vector<Array>& x, const std::vector<Array>& y) {
-        return std::equal(x.begin(), x.end(), y.begin(), y.end(), same);
-    });
-}
-bool same_key(const JitEntry& e, const Call& call, const PyTreeDef& tree, const Avals& avals) {
-    return e.type == call.type && e.axes == trace_context() && e.avals == avals && e.tree == tree && e.keywords == keywords_of(call) &&
-           same_numbers(e.fixed, call.fixed);
-}
-
-std::string reason_for(const JitState& s, const Call& call, const PyTreeDef& tree, const Avals& avals) {
+std::string reason_for(const JitState& s, const TraceKey& now) {
     if (s.entries.empty()) return "first call";
-    const JitEntry& last = *s.entries.back();
-    if (last.type != call.type) return "arguments of other C++ types";
-    if (last.keywords != keywords_of(call)) return "other arguments are passed by name";
-    if (!(last.tree == tree)) return "another tree of arguments, or another static value: " + tree.str() + " after " + last.tree.str();
-    if (!same_numbers(last.fixed, call.fixed)) return "another static value";
-    for (std::size_t i = 0; i < avals.size(); ++i)
-        if (!(avals[i] == last.avals[i]))
-            return fmt::format("{}: {} after {}", last.program->in_paths[i].str(), long_aval(avals[i]), long_aval(last.avals[i])) +
-                   (avals[i]->weak_type != last.avals[i]->weak_type ? " (weak type differs)" : "");
-    return "an earlier trace was dropped";
+    const JitEntry& entry = *s.entries.back();
+    const TraceKey& last = entry.trace->key;
+    if (last.type != now.type) return "arguments of other C++ types";
+    if (last.keywords != now.keywords) return "other arguments are passed by name";
+    if (!(last.tree == now.tree))
+        return "another tree of arguments, or another static value: " + now.tree.str() + " after " + last.tree.str();
+    for (std::size_t i = 0; i < now.avals.size(); ++i) {
+        const AvalRef is = now.avals[i], was = last.avals[i];
+        if (!(is == was))
+            return fmt::format("{}: {} after {}", entry.program->in_paths[i].str(), long_aval(is), long_aval(was)) +
+                   (is->weak_type != was->weak_type ? " (weak type differs)" : "");
+    }
+    return same_key(last, now) ? "an earlier trace was dropped" : "another static value";
 }
 
 bool is_donated(const JitState& s, const Call& call, const ArgumentNames& names, int arg) {
@@ -91,21 +78,27 @@ bool is_donated(const JitState& s, const Call& call, const ArgumentNames& names,
 /// Calls have no place of their own: where the function was made is the nearest one.
 const Where& place_of(const JitState& s, const Call& call) { return call.where.line ? call.where : s.where; }
 
-std::shared_ptr<JitEntry> trace_entry(JitState& s, Call& call, PyTreeDef tree, Avals avals) {
+/// The function's, which another jit of it may have made before.
+std::shared_ptr<const JitTrace> trace_of(const JitState& s, Call& call, TraceKey key, const ArgumentNames& names) {
+    auto t = std::make_shared<JitTrace>();
+    t->key = std::move(key);
+    t->name = s.options.name;
+    t->arguments = names.args;
+    if (auto made = SharedTraces::get().find(s.function, *t)) return made;
+    t->call = at_place(place_of(s, call), [&] { return trace_call(call, "jit", s.options.name, &names); });
+    t->prototype = call.take_results(&t->drop);
+    SharedTraces::get().add(s.function, t);
+    return t;
+}
+
+std::shared_ptr<JitEntry> trace_entry(JitState& s, Call& call, TraceKey key) {
     const ArgumentNames names = argument_names(call, s.options.arg_names);
     check_arguments(s, call, names.args);
     auto e = std::make_shared<JitEntry>();
-    e->type = call.type;
-    e->keywords = keywords_of(call);
-    e->tree = std::move(tree);
-    e->avals = std::move(avals);
-    e->fixed = call.fixed;
-    e->axes = trace_context();
     e->leaves_as_taken = call.leaves_as_taken();
     if (std::is_sorted(e->leaves_as_taken.begin(), e->leaves_as_taken.end())) e->leaves_as_taken.clear();
-    const TracedCall t = at_place(place_of(s, call), [&] { return trace_call(call, "jit", s.options.name, &names); });
-    e->traced = t.traced;
-    e->out_tree = t.out_tree;
+    e->trace = trace_of(s, call, std::move(key), names);
+    const TracedCall& t = e->trace->call;
     auto p = std::make_shared<::jaxscope::Program>();
     p->name = s.options.name;
     p->jax_version = "0.10.2";
@@ -130,7 +123,6 @@ std::shared_ptr<JitEntry> trace_entry(JitState& s, Call& call, PyTreeDef tree, A
         if (p->kept[i]) (gone[i] ? e->consumed : e->plain).push_back(i);
     e->inputs.assign(gone.size(), nullptr);
     e->given.assign(gone.size(), nullptr);
-    e->prototype = call.take_results(&e->drop);
     return e;
 }
 
@@ -202,7 +194,7 @@ JaxprPtr without_pruned_reads(const JaxprPtr& j, const std::vector<bool>& kept) 
 /// before.
 void tell_warning(JitEntry& e) {
     if (!std::exchange(e.untold, false)) return;
-    if (const auto text = captured_constants_warning(e.traced)) std::fprintf(stderr, "UserWarning: %s\n", text->c_str());
+    if (const auto text = captured_constants_warning(e.traced())) std::fprintf(stderr, "UserWarning: %s\n", text->c_str());
     if (!e.donation.warning || !e.warn) return;
     if (e.function && !is_news(fmt::format("{} {} {}", e.function, fmt::join(e.program->donated, ""), *e.donation.warning))) return;
     std::fprintf(stderr, "UserWarning: %s\n", e.donation.warning->c_str());
@@ -216,11 +208,11 @@ void refuse_deleted_captures(const Traced& t) {
 }
 
 void compile_entry(JitEntry& e) {
-    refuse_deleted_captures(e.traced);
+    refuse_deleted_captures(e.traced());
     ::jaxscope::JitOptions options;
     options.remat_lowering = e.remat_lowering;
     e.executable =
-        compile_here(without_pruned_reads(e.traced.jaxpr, e.program->kept), e.donation.alias_of_output, e.program->kept, options);
+        compile_here(without_pruned_reads(e.traced().jaxpr, e.program->kept), e.donation.alias_of_output, e.program->kept, options);
     tell_warning(e);
 }
 
@@ -244,7 +236,7 @@ std::vector<Array> run_entry(JitEntry& e, std::span<const Node* const> leaves, c
                 std::vector<ArrayPtr> in;
                 for (std::size_t i = 0; i < leaves.size(); ++i)
                     in.push_back(i < e.given.size() && e.given[i] ? e.given[i] : leaves[i]->array);
-                check_results(e.traced.jaxpr, in, results, std::string(e.traced.jaxpr->name.str()));
+                check_results(e.traced().jaxpr, in, results, std::string(e.traced().jaxpr->name.str()));
             }
         } catch (...) {
             drop();
@@ -274,13 +266,13 @@ ParamsRef jit_params(const JitOptions& o, const JaxprPtr& body, const std::vecto
 }
 
 std::vector<Array> stage_entry(const JitState& s, const JitEntry& e, const Call& call) {
-    std::vector<bool> donated(e.traced.captures_tracers() ? e.traced.consts.size() : 0, false);
+    std::vector<bool> donated(e.traced().captures_tracers() ? e.traced().consts.size() : 0, false);
     donated.insert(donated.end(), e.program->donated.begin(), e.program->donated.end());
-    const bool open = e.traced.captures_tracers();
+    const bool open = e.traced().captures_tracers();
     const JitOptions& o = s.options;
-    JaxprPtr body = open ? e.traced.open() : e.traced.jaxpr;
+    JaxprPtr body = open ? e.traced().open() : e.traced().jaxpr;
     if (s.rules.marker) body = marked(body, s.rules.warn);
-    const std::vector<Array> inputs = open ? with_consts(e.traced, call.leaves) : call.leaves;
+    const std::vector<Array> inputs = open ? with_consts(e.traced(), call.leaves) : call.leaves;
     const Where& where = place_of(s, call);
     std::vector<Array> out;
     if (o.inline_ && Trace::current())
@@ -314,8 +306,9 @@ bool same(const JitState::Known& known, const CallKey& key) {
 /// From now on this call is found by its bytes.
 void remember(JitState& s, const CallKey& key, JitEntry& e) {
     // A static number has no bytes there: it is an Array as any other number.
-    const bool by_numbers = std::any_of(e.fixed.begin(), e.fixed.end(), [](const auto& fixed) { return !fixed.empty(); });
-    if (!key.exact || by_numbers || Trace::current() || trace_context() != 0 || e.traced.captures_tracers()) return;
+    const bool by_numbers =
+        std::any_of(e.trace->key.fixed.begin(), e.trace->key.fixed.end(), [](const auto& fixed) { return !fixed.empty(); });
+    if (!key.exact || by_numbers || Trace::current() || trace_context() != 0 || e.traced().captures_tracers()) return;
     JitState::Known known{{reinterpret_cast<const char*>(key.bytes), key.num_bytes}, {}, key.type, &e};
     for (std::size_t i = 0; i < key.num_nodes; ++i) {
         if (key.nodes[i] && key.nodes[i]->is_tracer()) return;
@@ -325,10 +318,10 @@ void remember(JitState& s, const CallKey& key, JitEntry& e) {
     s.known.emplace(hash_of(key), std::move(known));
 }
 
-std::shared_ptr<JitEntry> look_up(const JitState& s, const Call& call, const PyTreeDef& tree, const Avals& avals) {
+std::shared_ptr<JitEntry> look_up(const JitState& s, const TraceKey& key) {
     const std::shared_lock lock(s.lists);
     for (const auto& e : s.entries)
-        if (same_key(*e, call, tree, avals) && !e->traced.captures_tracers()) return e;
+        if (same_key(e->trace->key, key) && !e->traced().captures_tracers()) return e;
     return nullptr;
 }
 
@@ -353,17 +346,16 @@ void arrange_as_equinox(Call& call, const DonationRules& r) {
 std::shared_ptr<JitEntry> find_entry(JitState& s, Call& call) {
     if (s.rules.marker) arrange_as_equinox(call, s.rules);
     fix_numbers(s, call);
-    PyTreeDef tree = make_tree(call.arguments());
-    Avals avals = avals_of(call.leaves);
-    if (auto e = look_up(s, call, tree, avals)) return e;
+    TraceKey key{call.type, make_tree(call.arguments()), keywords_of(call), avals_of(call.leaves), call.fixed, trace_context()};
+    if (auto e = look_up(s, key)) return e;
     const std::lock_guard tracing(s.tracing);
-    if (auto e = look_up(s, call, tree, avals)) return e;  // another thread was tracing it
+    if (auto e = look_up(s, key)) return e;  // another thread was tracing it
     std::string why;
     {
         const std::shared_lock lock(s.lists);
-        why = reason_for(s, call, tree, avals);
+        why = reason_for(s, key);
     }
-    std::shared_ptr<JitEntry> e = trace_entry(s, call, std::move(tree), std::move(avals));
+    std::shared_ptr<JitEntry> e = trace_entry(s, call, std::move(key));
     const std::unique_lock lock(s.lists);
     s.reasons.push_back(std::move(why));
     s.entries.push_back(e);
@@ -397,7 +389,7 @@ bool jit_again(JitState& s, const CallKey& key, Called& out) {
         leaves = present;
     }
     out.leaves = run_entry(*e, leaves, s.where);
-    out.prototype = e->prototype;
+    out.prototype = e->prototype();
     return true;
 }
 
@@ -430,20 +422,20 @@ Called jit_call(JitState& s, Call& call, const CallKey& key) {
         });
         r.leaves = run_entry(*e, nodes_of(call.leaves), where);
     }
-    r.prototype = e->prototype;
+    r.prototype = e->prototype();
     return r;
 }
 
 Jaxpr jit_program(JitState& s, Call& call) {
     initialise();
-    return public_jaxpr(find_entry(s, call)->traced.jaxpr);
+    return public_jaxpr(find_entry(s, call)->traced().jaxpr);
 }
 
 void lower(JitState& s, Call& call, bool told) {
     initialise();
     const std::shared_ptr<JitEntry> e = find_entry(s, call);
     if (told && !Trace::current()) {
-        refuse_deleted_captures(e->traced);
+        refuse_deleted_captures(e->traced());
         const std::lock_guard lock(e->running);
         tell_warning(*e);
     }
@@ -465,7 +457,7 @@ void check_compiled(JitState& s, Call& compiled, Call& given) {
 MemoryAnalysis memory_analysis(JitState& s, Call& call) {
     initialise();
     const std::shared_ptr<JitEntry> e = find_entry(s, call);
-    const MemoryPlan plan = plan_here(e->traced.jaxpr, e->donation.alias_of_output, e->program->kept);
+    const MemoryPlan plan = plan_here(e->traced().jaxpr, e->donation.alias_of_output, e->program->kept);
     return {plan.arguments, plan.outputs, plan.aliased, plan.temporaries, plan.planned_peak};
 }
 

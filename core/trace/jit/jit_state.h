@@ -12,24 +12,41 @@
 
 namespace jaxscope::jax::detail {
 
-/// One trace of a jitted function. Only a trace that succeeded becomes one.
-struct JitEntry {
+/// What calls of a function have to have in common to have one trace.
+struct TraceKey {
     const void* type = nullptr;
     PyTreeDef tree;
     std::vector<std::string> keywords;  ///< per argument; empty: it came by position
     Avals avals;
     std::vector<std::vector<Array>> fixed;  ///< per argument the static number that the function takes as an Array
     std::uint64_t axes = 0;                 ///< names of mapped axes that it was traced under
-    Traced traced;
-    PyTreeDef out_tree;
+};
+
+/// A trace that succeeded.
+struct JitTrace {
+    TraceKey key;
+    std::string name;                    ///< of the function
+    std::vector<std::string> arguments;  ///< their names
+    TracedCall call;
+    void* prototype = nullptr;  ///< the traced call's result: what isn't an array of later results
+    void (*drop)(void*) = nullptr;
+    JitTrace() = default;
+    JitTrace(const JitTrace&) = delete;
+    JitTrace& operator=(const JitTrace&) = delete;
+    ~JitTrace() {
+        if (drop) drop(prototype);
+    }
+};
+
+/// One trace of a jitted function, and what its calls need.
+struct JitEntry {
+    std::shared_ptr<const JitTrace> trace;
     std::shared_ptr<const ::jaxscope::Program> program;
     DonationReport donation;
     RematLowering remat_lowering = RematLowering::Barrier;
     bool warn = true;    ///< of donations that can't be used
     bool untold = true;  ///< its warnings weren't told yet
     const void* function = nullptr;
-    void* prototype = nullptr;  ///< the traced call's result: what isn't an array of later results
-    void (*drop)(void*) = nullptr;
     // What a run needs; one at a time, as an executable has one arena.
     std::mutex running;
     std::shared_ptr<Executable> executable;
@@ -38,10 +55,9 @@ struct JitEntry {
     std::vector<std::size_t> leaves_as_taken;    ///< as Call's; empty: in order
     std::vector<const ArrayConst*> inputs;
     std::vector<ArrayPtr> given;
-    JitEntry() = default;
-    JitEntry(const JitEntry&) = delete;
-    JitEntry& operator=(const JitEntry&) = delete;
-    ~JitEntry();
+    const Traced& traced() const { return trace->call.traced; }
+    const PyTreeDef& out_tree() const { return trace->call.out_tree; }
+    void* prototype() const { return trace->prototype; }
 };
 
 /// How filter_jit and its forebears say what is donated; jit itself goes by numbers and names.
@@ -79,8 +95,6 @@ public:
 /// The number that filter_jit puts in front of the results. That of a filter_jit which warns of donations is written out: what
 /// transformations make of the call keeps that.
 LiteralRef filter_marker(bool warns);
-/// Does nobody know of it yet? JAX warns where it compiles, and compiles once.
-bool is_news(std::string text);
 /// The trace for these arguments, made if there is none.
 std::shared_ptr<JitEntry> find_entry(JitState& state, Call& call);
 

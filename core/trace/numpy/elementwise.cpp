@@ -17,6 +17,7 @@
 #include "trace/promote.h"
 #include "trace/refusals.h"
 #include "trace/trace.h"
+#include "trace/warnings.h"
 
 namespace jaxscope::jax {
 
@@ -449,7 +450,17 @@ Array clip(const Operand& x, None, const Operand& high) {
         "high");
 }
 Array astype(const Operand& x, dtype type) {
-    return apply1({x}, [&](Builder& b, const Values& v) { return cl::convert_element_type(b, v[0], static_cast<D>(type)); });
+    return apply1({x}, [&](Builder& b, const Values& v) {
+        const AvalRef from = b.aval(v[0]);
+        const auto to = static_cast<D>(type);
+        if (is_complex(from->dtype) && to == D::Bool) return cl::ne(b, v[0], weak_one(b, v[0], 0));
+        if (is_complex(from->dtype) && !is_complex(to))
+            detail::warn("DeprecationWarning",
+                         "Casting from complex to real dtypes will soon raise a ValueError. Please first use jnp.real or jnp.imag to take "
+                         "the real/imaginary component of your input.",
+                         x.where);
+        return cl::convert_element_type(b, v[0], to);
+    });
 }
 
 }  // namespace numpy

@@ -18,6 +18,7 @@
 #include "trace/promote.h"
 #include "trace/refusals.h"
 #include "trace/trace.h"
+#include "trace/warnings.h"
 
 namespace jaxscope::jax {
 
@@ -59,6 +60,15 @@ struct Combining {
     const ::jaxscope::Primitive* op = nullptr;
     JaxprPtr function = nullptr;  ///< of a scatter that applies one, of the element and a zero
 };
+/// Where what is written isn't of a kind that the array can hold.
+void warn_of_lost_digits(AvalRef array, AvalRef written, const Where& where) {
+    if (detail::promoted_type({strong(array), written}).type == array->dtype) return;
+    detail::warn("FutureWarning",
+                 fmt::format("scatter inputs have incompatible types: cannot safely cast value from dtype={} to dtype={} with "
+                             "jax_numpy_dtype_promotion=standard. In future JAX releases this will result in an error.",
+                             info(written->dtype).name, info(array->dtype).name),
+                 where);
+}
 Array updated(const Array& x, const std::vector<Index>& indices, const Where& where, const Operand& values, const Combining& how,
               const Writing& given) {
     const std::optional<OutOfBounds> mode = detail::index_mode(given.mode, where);
@@ -71,6 +81,7 @@ Array updated(const Array& x, const std::vector<Index>& indices, const Where& wh
                    const AvalRef a = b.aval(v[0]);
                    const detail::Indexer::Gather g = indexer.gather(b, Values(v.begin() + 2, v.end()));
                    if (element_count(g.result) == 0) return Values{v[0]};
+                   warn_of_lost_digits(a, b.aval(v[1]), where);
                    const Values both = alike(b, v[0], v[1]);
                    Value update = cl::squeeze(b, detail::broadcast_to(b, both[1], g.result), g.added);
                    if (!g.reversed.empty()) update = b.bind1(kRev, {update}, make_params(RevParams{g.reversed}));

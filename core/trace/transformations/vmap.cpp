@@ -226,9 +226,14 @@ std::vector<Array> filter_vmap(Call& call, const VmapOptions& options) {
             one_each.in_axes = axes_by_name(options, call.keywords.size());
         leaves_of(call);
         const std::vector<Axis> axes = axes_of_arguments(call, one_each.in_axes);
-        if (options.axis_size == 0 && !axes.empty() && std::none_of(axes.begin(), axes.end(), [](const Axis& a) { return a.mapped; }))
-            throw Error(ErrorCode::BadUsage,
-                        "Cannot resolve batch dimension. Non-`None` `out_axes` requires either `in_axes` or `axis_size` to be not `None`.");
+        const bool none_mapped = call.leaves.empty() || std::none_of(axes.begin(), axes.end(), [](const Axis& a) { return a.mapped; });
+        if (options.axis_size == 0 && !call.leaves_of_arg.empty() && none_mapped) {
+            if (options.out_axes.mapped || options.out_axes.kind != Axis::Kind::leaf)
+                throw Error(
+                    ErrorCode::BadUsage,
+                    "Cannot resolve batch dimension. Non-`None` `out_axes` requires either `in_axes` or `axis_size` to be not `None`.");
+            one_each.axis_size = 1;  // any: nobody sees it
+        }
         return vmap(call, one_each);
     });
 }
