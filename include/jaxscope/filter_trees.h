@@ -9,7 +9,7 @@ namespace jaxscope::jax {
 /// The model plus its updates; what has none stays.
 template <class T>
 T apply_updates(const T& model, const T& updates, Where where = {}) {
-    detail::check_same_places(detail::description<true>(model), detail::description<true>(updates), where);
+    detail::check_same_places(detail::description<true>(updates), detail::description<true>(model), where);  // whose trees JAX maps over
     T out(model);
     const std::vector<Array> by = detail::places_in<true>(updates);
     std::size_t n = 0;

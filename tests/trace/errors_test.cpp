@@ -376,3 +376,10 @@ TEST(LoopErrors, ForiLoopCallsItsCarryAsJaxDoes) {
     EXPECT_NE(error_of([&] { lax::fori_loop(0, 3, second, std::pair(Array(1.), Array(1.))); }).find("component loop_carry[1][1] has"),
               std::string::npos);
 }
+TEST(Errors, NothingIsTheLargestOfNothing) {
+    EXPECT_EQ(error_of([] { jnp::argmax(jnp::ones(0)); }), "attempt to get argmax of an empty sequence");
+    EXPECT_EQ(error_of([] { jnp::argmin(jnp::ones({0, 3}), 0); }), "attempt to get argmin of an empty sequence");
+    EXPECT_EQ(jnp::argmax(jnp::ones({0, 3}), 1).shape().str(), "(0,)");
+    EXPECT_EQ(error_of([] { lax::argmax(jnp::ones(0), 0, jnp::int32); }),
+              "argmin and argmax require non-empty reduced dimension. operand.shape=(0,) axis=0");
+}

@@ -150,7 +150,11 @@ Array over_axes(const ::jaxscope::Primitive& p, const Operand& x, const Shape& a
 }
 Array argument(const ::jaxscope::Primitive& p, const Operand& x, std::int64_t axis, dtype type) {
     return apply1({x}, [&](Builder& b, const Values& v) {
+        const ::jaxscope::Dims& shape = b.aval(v[0])->shape;
         const std::int64_t a = detail::axis_in(axis, b.aval(v[0])->rank());
+        if (shape[static_cast<std::size_t>(a)] == 0)
+            detail::refuse(
+                fmt::format("argmin and argmax require non-empty reduced dimension. operand.shape={} axis={}", Shape(shape).str(), a));
         return b.bind1(p, v, make_params(ArgReduceParams{{a}, static_cast<::jaxscope::DType>(type)}));
     });
 }
