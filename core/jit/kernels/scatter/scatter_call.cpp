@@ -113,26 +113,27 @@ public:
     void run(void* const* in, void* const* out, void*) const override {
         if (in[0] != out[0]) std::memcpy(out[0], in[0], static_cast<std::size_t>(op_.in[0]->bytes()));
         if (op_.in[2]->size() == 0 || op_.in[0]->size() == 0) return;
-        const std::int64_t width = byte_size(op_.in[0]->dtype), per_batch = op_.in[1]->size() / batches_ * byte_size(op_.in[1]->dtype);
-        const auto batch = [&](std::int64_t b, int own_threads) {
-            into({static_cast<std::byte*>(out[0]) + b * operand_size_ * width,
-                  static_cast<const std::byte*>(in[2]) + b * (op_.in[2]->size() / batches_) * width,
-                  static_cast<const std::byte*>(in[1]) + b * per_batch, own_threads});
-        };
-        if (batches_ == 1) return batch(0, threads);
+        const Part all{static_cast<std::byte*>(out[0]), static_cast<const std::byte*>(in[2]), static_cast<const std::byte*>(in[1]),
+                       batches_, batches_ == 1 ? threads : 1};
+        if (batches_ == 1) return into(all);
         const bool much = static_cast<double>(op_.in[2]->size()) >= kParallelWork;
-        parallel_shares(much ? threads : 1, batches_, 1, [&](int, std::int64_t begin, std::int64_t end) {
-            for (std::int64_t b = begin; b < end; ++b) batch(b, 1);
-        });
+        parallel_shares(much ? threads : 1, batches_, 1,
+                        [&](int, std::int64_t begin, std::int64_t end) { into(batches_of(all, begin, end - begin)); });
     }
 
 private:
-    /// The operand, the updates and the indices of one batch, and how many threads may share the work.
+    /// The operand, the updates and the indices of some batches, and how many threads may share the work of one.
     struct Part {
-        void* target;
-        const void *updates, *indices;
+        std::byte* target;
+        const std::byte *updates, *indices;
+        std::int64_t batches;
         int threads;
     };
+    Part batches_of(const Part& p, std::int64_t first, std::int64_t count) const {
+        const std::int64_t width = byte_size(op_.in[0]->dtype), of_updates = op_.in[2]->size() / batches_ * width,
+                           of_indices = op_.in[1]->size() / batches_ * byte_size(op_.in[1]->dtype);
+        return {p.target + first * operand_size_ * width, p.updates + first * of_updates, p.indices + first * of_indices, count, p.threads};
+    }
     void into(const Part& part) const {
         const DType d = op_.in[0]->dtype;
         const bool part_of_byte = d == DType::S2 || d == DType::U2 || d == DType::S4 || d == DType::U4;
@@ -300,23 +301,25 @@ private:
     /// `width` of target, from where kDims indices say, take the next ones of the updates; those of windows outside are dropped, or brought
     /// inside.
     template <Kind kKind, std::size_t kDims, class T, class Index>
-    void combine_rows(T* __restrict target, const T* __restrict updates, const Index* __restrict index, std::int64_t width) const {
+    void combine_rows(T* __restrict target, const T* __restrict updates, const Index* __restrict index, std::int64_t width,
+                      std::int64_t batches) const {
         const std::int64_t count = rows_.empty() ? 1 : rows_[0].size;
         const bool clip = spec_.mode == OutOfBounds::Clip;
         std::array<Given, kDims> given;
         std::copy_n(given_.begin(), kDims, given.begin());
         const auto rows = [&](const auto& combine_row) {
-            for (std::int64_t r = 0; r < count; ++r) {
-                std::int64_t offset = 0;
-                bool inside = true;
-                for (std::size_t d = 0; d < kDims; ++d) {
-                    std::int64_t at = index[r * std::ssize(given) + static_cast<std::int64_t>(d)];
-                    if (clip) at = std::clamp<std::int64_t>(at, 0, given[d].last);
-                    inside = inside && static_cast<std::uint64_t>(at) <= static_cast<std::uint64_t>(given[d].last);
-                    offset += inside ? at * given[d].stride : 0;
+            for (std::int64_t b = 0; b < batches; ++b)
+                for (std::int64_t r = b * count; r < (b + 1) * count; ++r) {
+                    std::int64_t offset = b * operand_size_;
+                    bool inside = true;
+                    for (std::size_t d = 0; d < kDims; ++d) {
+                        std::int64_t at = index[r * std::ssize(given) + static_cast<std::int64_t>(d)];
+                        if (clip) at = std::clamp<std::int64_t>(at, 0, given[d].last);
+                        inside = inside && static_cast<std::uint64_t>(at) <= static_cast<std::uint64_t>(given[d].last);
+                        offset += inside ? at * given[d].stride : 0;
+                    }
+                    if (inside) combine_row(target + offset, updates + r * width);
                 }
-                if (inside) combine_row(target + offset, updates + r * width);
-            }
         };
         // Of a length that the compiler knows, a row is a few instructions; a loop over two or three costs twice as much.
         const auto rows_of = [&]<std::size_t kWidth>(std::integral_constant<std::size_t, kWidth>) {
@@ -335,16 +338,21 @@ private:
         });
     }
     template <Kind kKind, class T>
-    void short_rows(T* target, const T* updates, const void* indices, std::int64_t width) const {
-        const auto* narrow = static_cast<const std::int32_t*>(indices);
+    void short_rows(const Part& part, std::int64_t width) const {
+        T* target = reinterpret_cast<T*>(part.target);
+        const T* updates = reinterpret_cast<const T*>(part.updates);
+        const auto with = [&]<std::size_t kDims, class Index>(const Index* index) {
+            combine_rows<kKind, kDims>(target, updates, index, width, part.batches);
+        };
         switch (op_.in[1]->dtype) {
-            case DType::S32:
-                return given_.size() == 1 ? combine_rows<kKind, 1>(target, updates, narrow, width)
-                                          : combine_rows<kKind, 2>(target, updates, narrow, width);
+            case DType::S32: {
+                const auto* narrow = reinterpret_cast<const std::int32_t*>(part.indices);
+                return given_.size() == 1 ? with.template operator()<1>(narrow) : with.template operator()<2>(narrow);
+            }
             case DType::U32:
-                return combine_rows<kKind, 1>(target, updates, static_cast<const std::uint32_t*>(indices), width);
+                return with.template operator()<1>(reinterpret_cast<const std::uint32_t*>(part.indices));
             default:
-                return combine_rows<kKind, 1>(target, updates, static_cast<const std::int64_t*>(indices), width);
+                return with.template operator()<1>(reinterpret_cast<const std::int64_t*>(part.indices));
         }
     }
     template <class T>
@@ -364,12 +372,15 @@ private:
     }
     template <Kind kKind, class T>
     void of_kind(const Part& part) const {
-        T* target = static_cast<T*>(part.target);
-        const T* updates = static_cast<const T*>(part.updates);
         const WindowDim line = window_.empty() ? WindowDim{1, 1, 1} : window_.back();
         // A window of a cache line costs less than finding out whose it is.
-        if (line.size * static_cast<std::int64_t>(sizeof(T)) <= 64 && plain_rows())
-            return short_rows<kKind>(target, updates, part.indices, line.size);
+        if (line.size * static_cast<std::int64_t>(sizeof(T)) <= 64 && plain_rows()) return short_rows<kKind, T>(part, line.size);
+        for (std::int64_t b = 0; b < part.batches; ++b) long_rows<kKind, T>(batches_of(part, b, 1), line);
+    }
+    template <Kind kKind, class T>
+    void long_rows(const Part& part, const WindowDim& line) const {
+        T* target = reinterpret_cast<T*>(part.target);
+        const T* updates = reinterpret_cast<const T*>(part.updates);
         // Threads share the columns of every window, or where these are few the operand's memory, one share each, as each walks all
         // windows: two updates of one element are never on two threads, and sums stay in order.
         const std::int64_t of_one = op_.in[2]->size() / batches_;
@@ -410,15 +421,18 @@ private:
                 return each(part);
         }
     }
-    void each(const Part& part) const {
+    void each(const Part& all) const {
+        for (std::int64_t b = 0; b < all.batches; ++b) each_of(batches_of(all, b, 1));
+    }
+    void each_of(const Part& part) const {
         const DType d = op_.in[0]->dtype;
         const std::int64_t width = byte_size(d);
         const WindowDim line = window_.empty() ? WindowDim{1, 1, 1} : window_.back();
         for_windows(part.indices, 0, operand_size_, [&](const Windows& w) {
             for_lines(w, [&](std::int64_t o, std::int64_t u) {
                 for (std::int64_t i = 0; i < line.size; ++i) {
-                    std::byte* a = static_cast<std::byte*>(part.target) + (o + i * line.operand) * width;
-                    const std::byte* b = static_cast<const std::byte*>(part.updates) + (u + i * line.update) * width;
+                    std::byte* a = part.target + (o + i * line.operand) * width;
+                    const std::byte* b = part.updates + (u + i * line.update) * width;
                     if (spec_.kind == Kind::Set)
                         std::memcpy(a, b, static_cast<std::size_t>(width));
                     else
