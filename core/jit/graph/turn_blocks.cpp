@@ -209,9 +209,11 @@ private:
     GraphPtr turn() {
         Graph g = body_;
         std::vector<bool> gone(carries_, false);
+        // With what shows the same memory, but for what a barrier passes on.
         const auto becomes = [&](ValueId root, GraphValue::Kind kind, std::uint32_t index) {
+            const GraphValue was = body_.values[root];
             for (GraphValue& v : g.values)
-                if (v.root == root) v.kind = kind, v.index = index;
+                if (v.root == root && v.kind == was.kind && v.index == was.index) v.kind = kind, v.index = index;
         };
         std::vector<ValueId> given;
         for (const Taken& p : taken_) {

@@ -224,7 +224,7 @@ Array arg_of(const Primitive& p, const Operand& x, const Axes& axis, bool keepdi
         const Value a = axis.given ? v[0] : ravel_of(b, v[0]);
         const std::int64_t d = axis.given ? detail::axis_in(axis.axes.front(), rank) : 0;
         if (b.aval(a)->shape[static_cast<std::size_t>(d)] == 0)
-            detail::refuse(fmt::format("attempt to get {} of an empty sequence", p.name.c_str()));
+            detail::refuse(fmt::format("attempt to get arg{} of an empty sequence", &p == &kArgMax ? "max" : "min"));
         const Value at = b.bind1(p, {a}, make_params(ArgReduceParams{{d}, D::S32}));
         return keepdims ? cl::expand_dims(b, at, axis.given ? Dims{d} : axes_of({}, rank)) : at;
     });
