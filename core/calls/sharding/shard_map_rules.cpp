@@ -205,7 +205,7 @@ Values map_partial_eval(SplitBuilder& b, const Op& op, const Values& x) {
 
 /// What a policy keeps of the body (JAX's rule for remat): the known half without what it forwards, numbers as arrays of one element.
 JaxprPtr known_with_arrays(const JaxprPtr& j, const std::vector<bool>& keep, std::size_t num_primals, const std::vector<bool>& number) {
-    const JaxprPtr pruned = prune_outputs(j, keep);
+    JaxprPtr pruned = prune_outputs(j, keep);
     if (!any_true(number)) return pruned;
     JaxprBuilder b;
     Values in;

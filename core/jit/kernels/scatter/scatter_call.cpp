@@ -307,19 +307,24 @@ private:
         const bool clip = spec_.mode == OutOfBounds::Clip;
         std::array<Given, kDims> given;
         std::copy_n(given_.begin(), kDims, given.begin());
-        const auto rows = [&](const auto& combine_row) {
-            for (std::int64_t b = 0; b < batches; ++b)
-                for (std::int64_t r = b * count; r < (b + 1) * count; ++r) {
-                    std::int64_t offset = b * operand_size_;
-                    bool inside = true;
-                    for (std::size_t d = 0; d < kDims; ++d) {
-                        std::int64_t at = index[r * std::ssize(given) + static_cast<std::int64_t>(d)];
-                        if (clip) at = std::clamp<std::int64_t>(at, 0, given[d].last);
-                        inside = inside && static_cast<std::uint64_t>(at) <= static_cast<std::uint64_t>(given[d].last);
-                        offset += inside ? at * given[d].stride : 0;
-                    }
-                    if (inside) combine_row(target + offset, updates + r * width);
+        const auto rows_of_batch = [&](const auto& combine_row) {
+            for (std::int64_t r = 0; r < count; ++r) {
+                std::int64_t offset = 0;
+                bool inside = true;
+                for (std::size_t d = 0; d < kDims; ++d) {
+                    std::int64_t at = index[r * std::ssize(given) + static_cast<std::int64_t>(d)];
+                    if (clip) at = std::clamp<std::int64_t>(at, 0, given[d].last);
+                    inside = inside && static_cast<std::uint64_t>(at) <= static_cast<std::uint64_t>(given[d].last);
+                    offset += inside ? at * given[d].stride : 0;
                 }
+                if (inside) combine_row(target + offset, updates + r * width);
+            }
+        };
+        const auto rows = [&](const auto& combine_row) {
+            for (std::int64_t b = 0; b < batches; ++b) {
+                rows_of_batch(combine_row);
+                target += operand_size_, updates += count * width, index += count * std::ssize(given);
+            }
         };
         // Of a length that the compiler knows, a row is a few instructions; a loop over two or three costs twice as much.
         const auto rows_of = [&]<std::size_t kWidth>(std::integral_constant<std::size_t, kWidth>) {
