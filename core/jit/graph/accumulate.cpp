@@ -39,8 +39,10 @@ std::vector<std::uint32_t> count_uses(const Graph& g) {
     return uses;
 }
 
+bool is_sum(const Node& n) { return n.kind == NodeKind::Element && (n.op().prim == &kAddAny || n.op().prim == &kAdd) && n.in.size() == 2; }
+bool is_dot(const Node& n) { return n.kind == NodeKind::Library && n.spec() && std::holds_alternative<DotKernel>(n.spec()->kind); }
 bool is_plain_product(const Node& n) {
-    if (n.kind != NodeKind::Library || !n.spec() || !std::holds_alternative<DotKernel>(n.spec()->kind) || n.in.size() != 2) return false;
+    if (!is_dot(n) || n.in.size() != 2) return false;
     const DType d = n.op().out[0]->dtype;
     return sums_are_exact_enough(d) && n.op().in[0]->dtype == d && n.op().in[1]->dtype == d && n.op().out[0]->size() > 0;
 }
@@ -59,7 +61,7 @@ void accumulate_scatters(Graph& g) {
         return adds_at_places(n) && sums_are_exact_enough(g.aval(v).dtype) && is_zero(g, n.in[0]) ? &n : nullptr;
     };
     for (Node& sum : g.nodes) {
-        if (sum.kind != NodeKind::Element || (sum.op().prim != &kAddAny && sum.op().prim != &kAdd) || sum.in.size() != 2) continue;
+        if (!is_sum(sum)) continue;
         for (const std::size_t k : {std::size_t{1}, std::size_t{0}}) {  // of two scatters the right one
             const Node* scatter = lone_scatter(sum.in[k]);
             const ValueId other = sum.in[1 - k];
@@ -89,7 +91,7 @@ void accumulate_products(Graph& g) {
         return n && n->kind == NodeKind::Library && n < &product;
     };
     for (Node& sum : g.nodes) {
-        if (sum.kind != NodeKind::Element || (sum.op().prim != &kAddAny && sum.op().prim != &kAdd) || sum.in.size() != 2) continue;
+        if (!is_sum(sum)) continue;
         for (const std::size_t k : {std::size_t{1}, std::size_t{0}}) {
             Node* product = maker(sum.in[k]);
             const ValueId other = sum.in[1 - k], whole = sum.out[0];

@@ -17,7 +17,6 @@ struct Readers {
     std::uint32_t last_transpose = 0;
 };
 
-bool is_product(const Node& n) { return n.kind == NodeKind::Library && n.spec() && std::holds_alternative<DotKernel>(n.spec()->kind); }
 bool is_transpose(const Node& n) { return n.kind == NodeKind::Element && n.op().prim == &kTranspose; }
 Dims permutation_of(const Node& n) {
     const Attr* a = n.op().params->find("permutation");
@@ -31,7 +30,7 @@ std::vector<Readers> count_readers(const Graph& g) {
     for (std::uint32_t i = 0; i < g.nodes.size(); ++i)
         for (const ValueId v : g.nodes[i].in) {
             Readers& r = readers[v];
-            if (is_product(g.nodes[i]))
+            if (is_dot(g.nodes[i]))
                 ++r.products;
             else if (is_transpose(g.nodes[i]))
                 ++r.transposes, r.last_transpose = i;
@@ -102,7 +101,7 @@ void fold_transposes(Graph& g) {
     std::vector<std::uint32_t> made_by(g.nodes.size());
     std::iota(made_by.begin(), made_by.end(), 0u);
     for (std::uint32_t i = 0; i < g.nodes.size(); ++i) {
-        if (!is_product(g.nodes[i])) continue;
+        if (!is_dot(g.nodes[i])) continue;
         for (std::size_t k = 0; k < 2; ++k) read_through(g, g.nodes[i], k, readers);
         write_through(g, i, readers, made_by);
     }

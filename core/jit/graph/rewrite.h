@@ -92,6 +92,10 @@ void fold_transposes(Graph& g);
 /// How many read each value's memory, graph outputs among them; by root.
 std::vector<std::uint32_t> count_uses(const Graph& g);
 
+/// x + y of two operands, the program's or autodiff's.
+bool is_sum(const Node& n);
+/// A product that a library call computes.
+bool is_dot(const Node& n);
 /// A product that is computed in the type of its operands and its result, where sums may be taken apart.
 bool is_plain_product(const Node& n);
 

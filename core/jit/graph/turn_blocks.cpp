@@ -81,8 +81,7 @@ private:
     }
     const Node* product(std::uint32_t i) const {
         const Node& n = body_.nodes[i];
-        if (n.kind != NodeKind::Library || !n.spec() || n.in.size() != 2 || n.op().prim != &kDotGeneral) return nullptr;
-        return std::holds_alternative<DotKernel>(n.spec()->kind) ? &n : nullptr;
+        return is_dot(n) && n.in.size() == 2 && n.op().prim == &kDotGeneral ? &n : nullptr;
     }
     static double work_of(const Node& n) {
         const auto& dot = std::get<DotKernel>(n.spec()->kind);
@@ -106,7 +105,7 @@ private:
         const GraphValue& value = body_.values[after];
         if (value.kind != GraphValue::Kind::Result || value.root != after || uses_[after] != 1 || uses_[before] != 1) return {};
         const Node& sum = body_.nodes[value.index];
-        if (sum.kind != NodeKind::Element || (sum.op().prim != &kAddAny && sum.op().prim != &kAdd) || sum.in.size() != 2) return {};
+        if (!is_sum(sum)) return {};
         const std::size_t k = sum.in[0] == before ? 1 : 0;
         const ValueId part = body_.root(sum.in[k]);
         const GraphValue& made = body_.values[part];
@@ -135,12 +134,13 @@ private:
         if (n.kind != NodeKind::Reduction || n.op().prim != &kReduceSum || n.reduction().kind != ReduceKind::Sum) return {};
         const ValueId v = n.in[0];
         const bool exact = body_.aval(v).dtype == n.op().out[0]->dtype && sums_are_exact_enough(n.op().out[0]->dtype);
-        const bool there = source(v) == Source::Stacked || std::ranges::find(left_, body_.root(v)) != left_.end();
+        const bool there = source(v) == Source::Stacked || is_left(v);
         return exact && there && n.op().out[0]->size() == n.reduction().outer * n.reduction().inner ? p : std::nullopt;
     }
+    bool is_left(ValueId v) const { return std::ranges::find(left_, body_.root(v)) != left_.end(); }
     void leave_operands(const Node& n) {
         for (const ValueId v : n.in)
-            if (source(v) != Source::Stacked && std::ranges::find(left_, body_.root(v)) == left_.end()) left_.push_back(body_.root(v));
+            if (source(v) != Source::Stacked && !is_left(v)) left_.push_back(body_.root(v));
     }
 
     /// What a block may hold: little beside what the scan holds anyhow.
@@ -155,8 +155,9 @@ private:
         if (taken_.empty()) return 0;
         double work = 0;
         std::int64_t bytes = 0, best = 0;
+        const std::int64_t most = most_bytes();
         for (const Taken& p : taken_) work = std::max(work, p.work), bytes += p.bytes;
-        for (std::int64_t k = kLeastTurns; k <= kMostTurns && 2 * k <= p_.length && k * bytes <= most_bytes(); ++k) {
+        for (std::int64_t k = kLeastTurns; k <= kMostTurns && 2 * k <= p_.length && k * bytes <= most; ++k) {
             if (p_.length % k) continue;
             best = k;
             if (static_cast<double>(k) * work >= kEnoughWork) break;
