@@ -330,16 +330,17 @@ def test_convolutions_of_rows(cli, tmp_path, threads):
         for x, w in one:
             out += [jnp.convolve(x, w, mode=mode) for mode in ("full", "same", "valid")]
             out += [jnp.correlate(x, w, mode="same"), conv(x[None, None], w[None, None], (-3, 2)), conv(x[None, None], w[None, None], (9, 0), 3), conv(x[None, None], w[None, None], 200)]
-            out += jax.grad(lambda x, w: (jnp.abs(jnp.convolve(x, w, mode="same")) ** 2).sum(), (0, 1))(x, w) if jnp.isrealobj(x) else ()
+            out += jax.grad(lambda x, w: (jnp.abs(jnp.convolve(x, w, mode="same")) ** 2).sum(), (0, 1))(x, w) if x.dtype in (jnp.float32, jnp.float64) else ()
         for x, w in two:
             out += [conv(x, w, p, d, s, x.shape[1] // w.shape[1]) for p, d, s in ((0, 1, 1), (3, 1, 2), ((-1, 4), 2, 1), (40, 1, 1))]
         return out
     R.seed(32)
     with jax.enable_x64(True):
         types = (jnp.float32, jnp.float64, jnp.complex64, jnp.complex128)
-        make = lambda t, *s: jnp.asarray(R.randn(*s) + (1j * R.randn(*s) if jnp.issubdtype(t, jnp.complexfloating) else 0)).astype(t)
-        one = [(make(t, n), make(t, k)) for t in types for n, k in ((5000, 21), (31, 4))]
-        two = [(make(t, 2, c, 20, 33), make(t, o, i, 3, 9)) for t in types[:2] for c, i, o in ((1, 1, 1), (3, 1, 3), (2, 2, 2), (4, 2, 4))]
+        narrow = (jnp.bfloat16, jnp.float16, jnp.int32, jnp.int8, jnp.uint16, jnp.int64)  # some are widened a tile at a time
+        make = lambda t, *s: jnp.asarray(R.randn(*s) * (9 if jnp.issubdtype(t, jnp.integer) else 1) + (1j * R.randn(*s) if jnp.issubdtype(t, jnp.complexfloating) else 0)).astype(t)
+        one = [(make(t, n), make(t, k)) for t in types + narrow for n, k in ((5000, 21), (31, 4))]
+        two = [(make(t, 2, c, 20, 33), make(t, o, i, 3, 9)) for t in types[:2] + narrow for c, i, o in ((1, 1, 1), (3, 1, 3), (2, 2, 2), (4, 2, 4))]
         same(cli, tmp_path, f, (one, two), threads)
 
 

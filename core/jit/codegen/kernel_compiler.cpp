@@ -20,6 +20,7 @@
 
 #include "base/cancel.h"
 #include "jit/codegen/code_files.h"
+#include "jit/codegen/host.h"
 #include "jit/codegen/loop_codegen.h"
 #include "jit/codegen/machine_code.h"
 #include "jit/codegen/runtime_math.h"

@@ -11,6 +11,8 @@
 #include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/Metadata.h>
 
+#include "jit/codegen/half_floats.h"
+
 namespace jaxscope::exec {
 
 namespace {
@@ -51,7 +53,7 @@ std::int64_t vectors_at_once(const llvm::BasicBlock& body, bool chain) {
 
 bool can_be_masked(const llvm::BasicBlock& body) {
     return std::none_of(body.begin(), body.end(), [](const llvm::Instruction& i) {
-        return i.isIntDivRem() || (llvm::isa<llvm::CallInst>(i) && !llvm::isa<llvm::IntrinsicInst>(i));
+        return i.isIntDivRem() || (llvm::isa<llvm::CallInst>(i) && !llvm::isa<llvm::IntrinsicInst>(i) && !is_half_call(i));
     });
 }
 

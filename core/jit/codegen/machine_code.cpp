@@ -20,12 +20,9 @@
 #include <llvm/IR/LegacyPassManager.h>
 #include <llvm/IR/Module.h>
 #include <llvm/IR/Verifier.h>
-#include <llvm/MC/MCSubtargetInfo.h>
 #include <llvm/MC/TargetRegistry.h>
 #include <llvm/Passes/PassBuilder.h>
-#include <llvm/Support/Host.h>
 #include <llvm/Support/SmallVectorMemoryBuffer.h>
-#include <llvm/Support/TargetSelect.h>
 #include <llvm/Target/TargetMachine.h>
 #include <llvm/Transforms/IPO/AlwaysInliner.h>
 #include <llvm/Transforms/InstCombine/InstCombine.h>
@@ -46,31 +43,11 @@
 #include <llvm/Transforms/Vectorize/LoopVectorize.h>
 
 #include "base/cancel.h"
+#include "jit/codegen/half_floats.h"
+#include "jit/codegen/host.h"
 #include "jit/codegen/vector_library.h"
 
 namespace jaxscope::exec {
-
-const Host& host() {
-    static const Host h = [] {
-        llvm::InitializeNativeTarget();
-        llvm::InitializeNativeTargetAsmPrinter();
-        Host out;
-        out.triple = llvm::sys::getProcessTriple();
-        out.cpu = llvm::sys::getHostCPUName().str();
-        std::string error;
-        out.target = llvm::TargetRegistry::lookupTarget(out.triple, error);
-        if (!out.target) throw std::runtime_error("code generation: " + error);
-        llvm::StringMap<bool> features;
-        llvm::sys::getHostCPUFeatures(features);
-        const std::unique_ptr<const llvm::MCSubtargetInfo> usual(out.target->createMCSubtargetInfo(out.triple, out.cpu, ""));
-        for (const auto& f : features)
-            if (usual->checkFeatures("+" + f.first().str()) != f.second)
-                out.features += (out.features.empty() ? "" : ",") + std::string(f.second ? "+" : "-") + f.first().str();
-        out.masks = features.lookup("avx512bw") && features.lookup("avx512vl");
-        return out;
-    }();
-    return h;
-}
 
 namespace {
 
@@ -163,6 +140,15 @@ struct RemaindersBeginAnew : llvm::PassInfoMixin<RemaindersBeginAnew> {
     }
 };
 
+struct HalfCallsLowered : llvm::PassInfoMixin<HalfCallsLowered> {
+    static llvm::PreservedAnalyses run(llvm::Function& f, llvm::FunctionAnalysisManager&) {
+        if (!lower_half_calls(f)) return llvm::PreservedAnalyses::all();
+        llvm::PreservedAnalyses blocks;
+        blocks.preserveSet<llvm::CFGAnalyses>();
+        return blocks;
+    }
+};
+
 /// Those of O2's passes that find something to do in a function that calls nothing and whose loops turn at their end: kernels are made
 /// like that. Measured over 100 programs: as fast as what all of O2 makes, in three fifths of its time.
 llvm::FunctionPassManager passes_of_a_kernel(bool loops) {
@@ -194,6 +180,7 @@ llvm::FunctionPassManager passes_of_a_kernel(bool loops) {
     out.addPass(llvm::SimplifyCFGPass());
     out.addPass(llvm::createFunctionToLoopPassAdaptor(llvm::LICMPass(), true));
     out.addPass(llvm::EarlyCSEPass());
+    out.addPass(HalfCallsLowered());
     out.addPass(StrengthReduction());
     return out;
 }
@@ -208,6 +195,7 @@ void optimise(llvm::Module& module, llvm::TargetMachine& machine, bool loops_of_
     std::vector<llvm::VecDesc> vector_versions;
     for (const VectorFunction& f : vector_functions()) vector_versions.push_back({f.scalar, f.name, llvm::ElementCount::getFixed(f.lanes)});
     library.addVectorizableFunctions(vector_versions);
+    library.addVectorizableFunctions(llvm::ArrayRef(half_calls().data(), half_calls().size()));
     functions.registerPass([&] { return llvm::TargetLibraryAnalysis(library); });
     passes.registerModuleAnalyses(modules);
     passes.registerCGSCCAnalyses(groups);

@@ -118,7 +118,7 @@ Number ScalarOps::literal(DType d, double re, double im, std::int64_t integer) {
 /// Rounds a float register to a narrower float dtype, ties to even.
 Value* ScalarOps::round_to(DType d, Value* v) {
     if (!small_float(d)) return v;
-    if (d == DType::F16) return rounded_to_half(b, v);
+    if (d == DType::F16) return rounded_to_half(b, v).value;
     if (d != DType::BF16)
         return call_small_float(b, "jaxscope_small_float_value", d, call_small_float(b, "jaxscope_small_float_bits", d, v, b.getInt32Ty()),
                                 b.getFloatTy());
@@ -127,6 +127,12 @@ Value* ScalarOps::round_to(DType d, Value* v) {
     Value* r = b.CreateAnd(b.CreateAdd(i, b.CreateAdd(odd, b.getInt32(0x7fff))), b.getInt32(0xffff0000u));
     Value* quiet = b.CreateOr(b.CreateAnd(i, b.getInt32(0xffff0000u)), b.getInt32(0x00400000));
     return b.CreateBitCast(b.CreateSelect(b.CreateFCmpUNO(v, v), quiet, r), b.getFloatTy());
+}
+
+Number ScalarOps::real(DType d, Value* v) {
+    if (d != DType::F16) return {round_to(d, v), nullptr, d};
+    const RoundedHalf r = rounded_to_half(b, v);
+    return {r.value, nullptr, d, r.bits};
 }
 
 /// Keeps an int4/int2 register in range: sign or zero extension of the low bits.

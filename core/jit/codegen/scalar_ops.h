@@ -14,7 +14,7 @@ struct Number {
     llvm::Value* re = nullptr;
     llvm::Value* im = nullptr;
     DType dtype = DType::F32;
-    llvm::Value* stored = nullptr;  ///< of floats narrower than f32 that nobody computed: their bits, which need no rounding to go back
+    llvm::Value* stored = nullptr;  ///< of floats narrower than f32: their bits, where they are known
 };
 
 /// What one part of a complex number is; other numbers are their own.
@@ -62,7 +62,7 @@ private:
     llvm::Value* round_to(DType d, llvm::Value* v);
     llvm::Value* wrap(DType d, llvm::Value* v);
     llvm::Value* float_to_int(llvm::Value* v, DType to);
-    Number real(DType d, llvm::Value* v) { return {round_to(d, v), nullptr, d}; }
+    Number real(DType d, llvm::Value* v);
 };
 
 }  // namespace jaxscope::exec
