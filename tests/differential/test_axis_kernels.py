@@ -158,6 +158,25 @@ def test_sorts_by_several_keys(cli, tmp_path, threads):
     same(cli, tmp_path, f, args, threads)
 
 
+@pytest.mark.parametrize("threads", [1, 3])
+def test_sorts_of_numbers_near_and_far(cli, tmp_path, threads):
+    """By how far keys are apart: all equal, few digits, all digits; lines of every length that another way begins at. Zeros keep their signs' order."""
+    whole = "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64"
+    lines = []
+    with jax.enable_x64(True):
+        for dtype in whole + ("float16", "bfloat16", "float32", "float64"):
+            for shape in ((1,), (2, 9), (11, 3), (3, 21), (41,), (51, 2), (81,), (300,), (5000,)):
+                bits = jnp.asarray(R.randint(0, 256, (*shape, jnp.dtype(dtype).itemsize)).astype(np.uint8))
+                far = lax.bitcast_convert_type(bits if bits.shape[-1] > 1 else bits[..., 0], dtype)
+                near = awkward(dtype, *shape) if dtype not in whole else jnp.asarray(R.randint(100, 120, shape)).astype(dtype)
+                lines += [far, near, jnp.full(shape, 7, dtype)]
+
+        def f(*lines):
+            ordered = [jnp.sort(x, a) for x in lines for a in range(x.ndim)] + [jnp.argsort(x, descending=d) for x in lines for d in (False, True)]
+            return ordered + [jnp.signbit(x) & (x == x) for x in ordered if jnp.issubdtype(x.dtype, jnp.floating)]
+        same(cli, tmp_path, f, lines, threads)
+
+
 def test_a_sort_by_two_keys_needs_what_the_plan_says(cli, tmp_path):
     """It kept its keys as doubles behind the plan's back (25 MiB of these)."""
     x = jnp.asarray(R.randint(0, 50, 300_000))

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
+#include <bit>
 #include <limits>
 #include <optional>
 #include <variant>
@@ -41,6 +41,16 @@ struct Order {
         if (magnitude < normal) return kSign;
         return b & kSign ? static_cast<Bits>(~b) : static_cast<Bits>(b | kSign);
     }
+    /// Has no other number this one's key?
+    bool alone(Bits b) const {
+        const auto magnitude = static_cast<Bits>(b & static_cast<Bits>(~kSign));
+        return !floating || b == 0 || (magnitude <= infinity && magnitude >= normal);
+    }
+    /// The number that a key stands for, of those that stand alone.
+    Bits number(Bits key) const {
+        if (!floating) return signed_ ? static_cast<Bits>(key ^ kSign) : key;
+        return key & kSign ? static_cast<Bits>(key & static_cast<Bits>(~kSign)) : static_cast<Bits>(~key);
+    }
 };
 
 using AnyOrder = std::variant<Order<std::uint8_t>, Order<std::uint16_t>, Order<std::uint32_t>, Order<std::uint64_t>>;
@@ -77,22 +87,71 @@ std::optional<AnyOrder> order_of(DType dtype) {
     }
 }
 
-/// Least significant digit first; `spare` has room for as many. Returns where the result stands.
-std::uint64_t* radix_sort(std::uint64_t* from, std::uint64_t* spare, std::int64_t n, int key_bits) {
-    constexpr int kDigit = 11, kFirst = 32;
-    constexpr std::uint64_t kMask = (1u << kDigit) - 1;
-    for (int shift = kFirst; shift < kFirst + key_bits; shift += kDigit) {
-        std::array<std::int64_t, kMask + 1> begin{};
-        for (std::int64_t i = 0; i < n; ++i) ++begin[from[i] >> shift & kMask];
-        std::int64_t sum = 0;
-        for (std::int64_t& b : begin) {
-            const std::int64_t count = b;
-            b = sum, sum += count;
+constexpr int digit_bits(std::int64_t n) { return n < 1 << 12 ? 8 : 11; }
+
+/// By the lowest `bits` of key(element), least significant digit first; `spare` has room for as many. Returns where the result stands.
+template <class T, class Key>
+T* radix_sort(T* from, T* spare, std::int64_t n, int bits, const Key& key) {
+    const int passes = (bits + digit_bits(n) - 1) / digit_bits(n), digit = (bits + passes - 1) / passes;
+    const std::uint64_t mask = (std::uint64_t{1} << digit) - 1;
+    for (int shift = 0; shift < bits; shift += digit) {
+        const auto place = [&](const T& t) { return static_cast<std::size_t>(static_cast<std::uint64_t>(key(t)) >> shift & mask); };
+        std::array<std::uint32_t, 1 << digit_bits(std::numeric_limits<std::int64_t>::max())> begin;
+        std::fill_n(begin.begin(), mask + 1, 0);
+        for (std::int64_t i = 0; i < n; ++i) ++begin[place(from[i])];
+        if (begin[place(from[0])] == static_cast<std::uint32_t>(n)) continue;
+        std::uint32_t sum = 0;
+        for (std::size_t b = 0; b <= mask; ++b) {
+            const std::uint32_t count = begin[b];
+            begin[b] = sum, sum += count;
         }
-        for (std::int64_t i = 0; i < n; ++i) spare[begin[from[i] >> shift & kMask]++] = from[i];
+        for (std::int64_t i = 0; i < n; ++i) spare[begin[place(from[i])]++] = from[i];
         std::swap(from, spare);
     }
     return from;
+}
+/// Of elements that order as their keys and, where these are equal, as they stand; keys are `most` at most.
+template <class T, class Key>
+T* sort_by_key(T* from, T* spare, std::int64_t n, std::uint64_t most, const Key& key) {
+    constexpr std::int64_t kWorthPass = 10;  // elements, measured
+    const int bits = std::bit_width(most);
+    if (bits == 0) return from;
+    if (n >= kWorthPass * ((bits + digit_bits(n) - 1) / digit_bits(n))) return radix_sort(from, spare, n, bits, key);
+    std::sort(from, from + n);
+    return from;
+}
+
+/// The least and the largest key of a line. What is sorted by is how far a key is from the least: small numbers have few digits.
+template <class Bits>
+struct Range {
+    Bits least = std::numeric_limits<Bits>::max(), most = 0;
+    void add(Bits key) { least = std::min(least, key), most = std::max(most, key); }
+    std::uint64_t width() const { return most - least; }
+};
+
+/// Calls use(which) where element which(i) of `n` is the i-th by key_at(element). `scratch`: kPlacesBytes<Bits> an element.
+template <class Bits>
+constexpr std::int64_t kPlacesBytes = sizeof(Bits) == 8 ? 32 : 16;
+template <class Bits, class KeyAt, class Use>
+void order_by(std::int64_t n, char* scratch, const KeyAt& key_at, const Use& use) {
+    Range<Bits> range;
+    for (std::int64_t i = 0; i < n; ++i) range.add(key_at(i));
+    const auto by_words = [&] {
+        auto* words = reinterpret_cast<std::uint64_t*>(scratch);
+        for (std::int64_t i = 0; i < n; ++i)
+            words[i] = static_cast<std::uint64_t>(key_at(i) - range.least) << 32 | static_cast<std::uint64_t>(i);
+        words = sort_by_key(words, words + n, n, range.width(), [](std::uint64_t w) { return w >> 32; });
+        use([words](std::int64_t i) { return static_cast<std::int64_t>(words[i] & 0xffffffffu); });
+    };
+    if constexpr (sizeof(Bits) == 8) {
+        if (range.width() > std::numeric_limits<std::uint32_t>::max()) {
+            auto* words = reinterpret_cast<Wide*>(scratch);
+            for (std::int64_t i = 0; i < n; ++i) words[i] = {key_at(i) - range.least, static_cast<std::uint64_t>(i)};
+            words = sort_by_key(words, words + n, n, range.width(), [](const Wide& w) { return w.key; });
+            return use([words](std::int64_t i) { return static_cast<std::int64_t>(words[i].position); });
+        }
+    }
+    by_words();
 }
 
 /// Operands of `widths` bytes an element: element from(i) of the line that begins at `first` goes to place i.
@@ -125,14 +184,6 @@ void gather(const std::vector<std::int64_t>& widths, void* const* in, void* cons
     }
 }
 
-constexpr std::int64_t kWorthRadix = 1024;
-/// Words of a key and a position below it, with as much room behind them. Returns where the result stands.
-std::uint64_t* sort_words(std::uint64_t* words, std::int64_t n, int key_bits) {
-    if (n >= kWorthRadix) return radix_sort(words, words + n, n, key_bits);
-    std::sort(words, words + n);
-    return words;
-}
-
 /// Sorts line by line, each thread in scratch memory of its own.
 class SortOfLines : public LibraryCall {
 public:
@@ -162,25 +213,32 @@ private:
 template <class Bits>
 class PackedSort final : public SortOfLines {
 public:
-    PackedSort(const Op& op, int axis, const Order<Bits>& order) : SortOfLines(op, axis, 16), order_(order) {}
+    PackedSort(const Op& op, int axis, const Order<Bits>& order) : SortOfLines(op, axis, kPlacesBytes<Bits>), order_(order) {}
 
 private:
     void sort_line(void* const* in, void* const* out, std::int64_t first, char* scratch) const override {
         const Bits* keys = static_cast<const Bits*>(in[0]) + first;
+        if (widths_.size() == 1 && sort_numbers(keys, static_cast<Bits*>(out[0]) + first, scratch)) return;
+        order_by<Bits>(
+            shape_.length, scratch, [&](std::int64_t i) { return order_.key(keys[i * shape_.inner]); },
+            [&](const auto& which) { gather(widths_, in, out, shape_, first, which); });
+    }
+    /// Numbers that nothing follows, without their places; false where equal ones differ, which stay in their order.
+    bool sort_numbers(const Bits* in, Bits* out, char* scratch) const {
         const std::int64_t n = shape_.length;
-        if constexpr (sizeof(Bits) <= 4) {
-            auto* packed = reinterpret_cast<std::uint64_t*>(scratch);
-            for (std::int64_t i = 0; i < n; ++i)
-                packed[i] = static_cast<std::uint64_t>(order_.key(keys[i * shape_.inner])) << 32 | static_cast<std::uint64_t>(i);
-            packed = sort_words(packed, n, std::numeric_limits<Bits>::digits);
-            gather(widths_, in, out, shape_, first,
-                   [packed](std::int64_t i) { return static_cast<std::int64_t>(packed[i] & 0xffffffffu); });
-        } else {
-            auto* packed = reinterpret_cast<Wide*>(scratch);
-            for (std::int64_t i = 0; i < n; ++i) packed[i] = {order_.key(keys[i * shape_.inner]), static_cast<std::uint64_t>(i)};
-            std::sort(packed, packed + n);
-            gather(widths_, in, out, shape_, first, [packed](std::int64_t i) { return static_cast<std::int64_t>(packed[i].position); });
+        Bits* keys = reinterpret_cast<Bits*>(scratch);
+        Range<Bits> range;
+        bool alone = true;
+        for (std::int64_t i = 0; i < n; ++i) {
+            const Bits b = in[i * shape_.inner];
+            alone &= order_.alone(b);
+            keys[i] = order_.key(b);
+            range.add(keys[i]);
         }
+        if (!alone) return false;
+        keys = sort_by_key(keys, keys + n, n, range.width(), [&](Bits key) { return static_cast<Bits>(key - range.least); });
+        for (std::int64_t i = 0; i < n; ++i) out[i * shape_.inner] = order_.number(keys[i]);
+        return true;
     }
     Order<Bits> order_;
 };
@@ -188,12 +246,18 @@ private:
 /// By several keys: by the last one first, and by each of the others what came of that; every one of these sorts is stable.
 class SeveralKeys final : public SortOfLines {
 public:
-    SeveralKeys(const Op& op, int axis, std::vector<AnyOrder> orders) : SortOfLines(op, axis, 24), orders_(std::move(orders)) {}
+    SeveralKeys(const Op& op, int axis, std::vector<AnyOrder> orders)
+        : SortOfLines(op, axis, places_bytes(orders) + 2 * std::int64_t{sizeof(std::uint32_t)}), orders_(std::move(orders)) {}
 
 private:
+    static std::int64_t places_bytes(const std::vector<AnyOrder>& orders) {
+        std::int64_t most = 0;
+        for (const AnyOrder& o : orders) std::visit([&]<class Bits>(const Order<Bits>&) { most = std::max(most, kPlacesBytes<Bits>); }, o);
+        return most;
+    }
     void sort_line(void* const* in, void* const* out, std::int64_t first, char* scratch) const override {
         const std::int64_t n = shape_.length;
-        auto* places = reinterpret_cast<std::uint32_t*>(scratch + 16 * n);
+        auto* places = reinterpret_cast<std::uint32_t*>(scratch + places_bytes(orders_) * n);
         auto* next = places + n;
         for (std::int64_t i = 0; i < n; ++i) places[i] = static_cast<std::uint32_t>(i);
         for (std::size_t k = orders_.size(); k-- > 0;) {
@@ -207,18 +271,11 @@ private:
                  std::uint32_t* next) const {
         const Bits* keys = static_cast<const Bits*>(key) + first;
         const std::int64_t n = shape_.length;
-        const auto key_at = [&](std::int64_t i) { return order.key(keys[std::int64_t{places[i]} * shape_.inner]); };
-        if constexpr (sizeof(Bits) <= 4) {
-            auto* words = reinterpret_cast<std::uint64_t*>(scratch);
-            for (std::int64_t i = 0; i < n; ++i) words[i] = static_cast<std::uint64_t>(key_at(i)) << 32 | static_cast<std::uint64_t>(i);
-            words = sort_words(words, n, std::numeric_limits<Bits>::digits);
-            for (std::int64_t i = 0; i < n; ++i) next[i] = places[words[i] & 0xffffffffu];
-        } else {
-            auto* words = reinterpret_cast<Wide*>(scratch);
-            for (std::int64_t i = 0; i < n; ++i) words[i] = {key_at(i), static_cast<std::uint64_t>(i)};
-            std::sort(words, words + n);
-            for (std::int64_t i = 0; i < n; ++i) next[i] = places[words[i].position];
-        }
+        order_by<Bits>(
+            n, scratch, [&](std::int64_t i) { return order.key(keys[std::int64_t{places[i]} * shape_.inner]); },
+            [&](const auto& which) {
+                for (std::int64_t i = 0; i < n; ++i) next[i] = places[which(i)];
+            });
     }
     std::vector<AnyOrder> orders_;
 };

@@ -20,6 +20,11 @@ namespace {
 
 using Kind = ScatterKernel::Kind;
 
+/// Bytes that are only moved.
+struct Sixteen {
+    std::uint64_t low, high;
+};
+
 template <Kind kKind, class T>
 T combined(T a, T b) {
     if constexpr (kKind == Kind::Set)
@@ -422,6 +427,8 @@ private:
                 return typed<std::uint32_t>(part);
             case 8:
                 return typed<std::uint64_t>(part);
+            case sizeof(Sixteen):  // complex numbers have their own sums
+                return of_kind<Kind::Set, Sixteen>(part);
             default:
                 return each(part);
         }
