@@ -6,6 +6,7 @@
 #include "calls/families.h"
 #include "calls/reductions/window_fold.h"
 #include "lax/ops.h"
+#include "lax/params/elementwise.h"
 #include "lax/params/slicing.h"
 #include "lax/primitives.h"
 #include "lax/rule_support.h"
@@ -155,6 +156,11 @@ JaxprPtr reduce_expand(const Op& op) {
             x[i] = kept == op.in[i]->size() ? lax::reshape(b, x[i], op.out[i]->shape)
                                             : lax::broadcast_in_dim(b, init[i], op.out[i]->shape, {});
         return b.finish(x);
+    }
+    // Not sums: XLA adds the initial value once a block.
+    if (const PlainReduction* r = plain_reduction(*p.jaxpr.jaxpr); r && &r->combine != &kAdd) {
+        const Value of_all = b.bind1(r->reduce, x, make_params(ReduceParams{p.dimensions}));
+        return b.finish({b.bind1(r->combine, {lax::broadcast_in_dim(b, init[0], op.out[0]->shape, {}), of_all})});
     }
     constexpr std::int64_t kWindow = 32;
     const auto large = [&](std::int64_t d) { return shape()[static_cast<std::size_t>(d)] > kWindow; };

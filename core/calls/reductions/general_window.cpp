@@ -92,6 +92,10 @@ JaxprPtr general_window_expand(const Op& op) {
     Values in;
     for (const AvalRef a : op.in) in.push_back(b.add_input(a));
     const std::size_t n = in.size() / 2;
+    if (const PlainReduction* r = plain_reduction(*function_of(op))) {
+        const Value of_each = b.bind1(r->windows, {in[0]}, make_params(op.as<GeneralWindowParams>().windows()));
+        return b.finish({b.bind1(r->combine, {lax::broadcast_in_dim(b, in[1], op.out[0]->shape, {}), of_each})});
+    }
     return b.finish(fold_windows(b, function_of(op), part(in, 0, n), rest(in, n), op.as<GeneralWindowParams>().windows()));
 }
 

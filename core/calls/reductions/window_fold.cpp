@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "calls/reductions/window_fold.h"
 
+#include <algorithm>
+#include <iterator>
 #include <limits>
 
 #include "calls/control_flow.h"
@@ -78,6 +80,21 @@ JaxprPtr fold_step(const JaxprPtr& function, const Avals& consts, bool masked, c
 }
 
 }  // namespace
+
+const PlainReduction* plain_reduction(const Jaxpr& function) {
+    static constexpr PlainReduction kAll[] = {
+        {kMax, kReduceMax, kReduceWindowMax}, {kMin, kReduceMin, kReduceWindowMin}, {kAdd, kReduceSum, kReduceWindowSum}};
+    if (function.eqns.size() != 1 || function.num_constvars != 0 || function.num_invars != 2 || function.outvars.size() != 1)
+        return nullptr;
+    const Eqn& e = function.eqns.front();
+    const auto* found = std::ranges::find_if(kAll, [&](const PlainReduction& r) { return &r.combine == e.prim; });
+    if (found == std::end(kAll)) return nullptr;
+    const DType d = function.aval(function.invar(0))->dtype;
+    if (e.prim == &kAdd && !is_integer(d) && d != DType::F32 && d != DType::F64) return nullptr;
+    const Atom x = function.inputs(e)[0], y = function.inputs(e)[1], first = function.invar(0), second = function.invar(1);
+    const bool of_both = (x == first && y == second) || (x == second && y == first);
+    return of_both && function.outvars[0] == Atom(function.output(e, 0)) ? found : nullptr;
+}
 
 JaxprPtr on_arrays(JaxprPtr function, const Dims& shape) {
     for (auto d = shape.rbegin(); d != shape.rend(); ++d)

@@ -11,6 +11,14 @@ namespace jaxscope {
 /// positions of a window.
 Values fold_windows(JaxprBuilder& b, const JaxprPtr& function, Values operands, const Values& inits, const ReduceWindowParams& windows);
 
+/// What a function of two scalars does where that is one operation whose terms may come in any order: extrema, sums of integers and of
+/// floats that aren't narrow.
+struct PlainReduction {
+    const Primitive &combine, &reduce, &windows;
+};
+/// Null for other functions.
+const PlainReduction* plain_reduction(const Jaxpr& function);
+
 /// The function on arrays of `shape`, one vmap per dimension.
 JaxprPtr on_arrays(JaxprPtr function, const Dims& shape);
 

@@ -12,61 +12,93 @@
 namespace jaxscope {
 namespace {
 
-/// A step along one dimension: `size` positions, `dilation` apart, from every `stride`-th start.
-struct Slide {
-    std::int64_t dimension, size, stride, dilation;
+/// Windows of an operand that is padded and dilated.
+struct Windows {
+    const Dims &sizes, &strides, &dilations;
 };
 /// Joins two runs of the window, the left one first; each is a list of arrays that go together.
 using Join = std::function<Values(const Values& left, const Values& right)>;
 
-Values cut(JaxprBuilder& b, const Values& x, std::int64_t dimension, std::int64_t start, std::int64_t count, std::int64_t stride) {
+/// Of each array `shape`'s positions from `start` on, `strides` apart.
+Values cut(JaxprBuilder& b, const Values& x, const Dims& start, const Dims& shape, const Dims& strides) {
+    Dims limit = start;
+    for (std::size_t d = 0; d < shape.size(); ++d) limit[d] += shape[d] == 0 ? 0 : (shape[d] - 1) * strides[d] + 1;
     Values result;
-    for (const Value v : x) {
-        const Dims shape = b.aval(v)->shape;
-        const auto d = static_cast<std::size_t>(dimension);
-        Dims from(shape.size(), 0), limit = shape, strides(shape.size(), 1);
-        from[d] = count == 0 ? 0 : start;
-        limit[d] = count == 0 ? 0 : start + (count - 1) * stride + 1;
-        strides[d] = stride;
-        result.push_back(lax::slice(b, v, from, limit, strides));
+    for (const Value v : x) result.push_back(lax::slice(b, v, start, limit, strides));
+    return result;
+}
+
+/// piece(i) for each i of [first, behind), joined in halves.
+template <class Piece>
+Values joined(std::int64_t first, std::int64_t behind, const Join& join, const Piece& piece) {
+    if (behind - first == 1) return piece(first);
+    const std::int64_t middle = (first + behind) / 2;
+    const Values left = joined(first, middle, join, piece);
+    return join(left, joined(middle, behind, join, piece));
+}
+
+constexpr std::int64_t kFewTaps = 16;
+
+/// Windows of few positions: all of them in one expression, in row-major order.
+Values all_taps(JaxprBuilder& b, const Values& x, const Windows& w, const Dims& result, const Join& join) {
+    return joined(0, element_count(w.sizes), join, [&](std::int64_t tap) {
+        Dims start(result.size(), 0);
+        for (std::size_t d = result.size(); d-- > 0; tap /= w.sizes[d]) start[d] = tap % w.sizes[d] * w.dilations[d];
+        return cut(b, x, start, result, w.strides);
+    });
+}
+
+/// Joins each window of dimension `d`, of which there are `count`: of runs of 1, 8, 64 positions as many as make up the window. Joining is
+/// associative (sums, extrema, choices that prefer the left).
+Values slide(JaxprBuilder& b, Values x, const Windows& w, std::size_t d, std::int64_t count, const Join& join) {
+    constexpr std::int64_t kRuns = 8;
+    const auto pieces = [&](std::int64_t from, std::int64_t apart, std::int64_t number, std::int64_t length, std::int64_t stride) {
+        return joined(0, number, join, [&](std::int64_t i) {
+            Dims start(w.sizes.size(), 0), shape = b.aval(x[0])->shape, strides(w.sizes.size(), 1);
+            start[d] = from + i * apart, shape[d] = length, strides[d] = stride;
+            return cut(b, x, start, shape, strides);
+        });
+    };
+    Values result;
+    std::int64_t covered = 0, length = b.aval(x[0])->shape[d];
+    for (std::int64_t run = 1; run <= w.sizes[d]; run *= kRuns) {
+        const std::int64_t apart = run * w.dilations[d];
+        // All of it where few are left: the next runs are read once or twice only.
+        const std::int64_t left = (w.sizes[d] - covered) / run, here = left < 2 * kRuns ? left : left % kRuns;
+        if (here > 0) {
+            const Values part = pieces(covered * w.dilations[d], apart, here, count, w.strides[d]);
+            result = result.empty() ? part : join(result, part);
+            covered += here * run;
+        }
+        if (covered == w.sizes[d]) break;
+        length -= (kRuns - 1) * apart;
+        x = pieces(0, apart, kRuns, length, 1);
     }
     return result;
 }
 
-/// Joins each window of one dimension. Runs double in length, so that a window of n positions takes about log2(n) joins: joining is
-/// associative (sums, extrema, choices that prefer the left).
-Values slide(JaxprBuilder& b, Values x, const Slide& s, const Join& join) {
-    const auto d = static_cast<std::size_t>(s.dimension);
-    std::int64_t length = b.aval(x[0])->shape[d];
-    const std::int64_t starts = length - (s.size - 1) * s.dilation;  // at stride 1
-    if (starts <= 0) return cut(b, x, s.dimension, 0, 0, 1);
-    Values result;
-    std::int64_t covered = 0;
-    for (std::int64_t run = 1; run <= s.size; run *= 2) {
-        if (s.size & run) {
-            const Values piece = cut(b, x, s.dimension, covered * s.dilation, starts, 1);
-            result = result.empty() ? piece : join(result, piece);
-            covered += run;
-        }
-        if (run * 2 > s.size) break;
-        length -= run * s.dilation;
-        const Values left = cut(b, x, s.dimension, 0, length, 1);
-        x = join(left, cut(b, x, s.dimension, run * s.dilation, length, 1));
+/// Joins all windows: among equals the first in row-major order comes out.
+Values slide_all(JaxprBuilder& b, Values x, const Windows& w, const Join& join) {
+    Dims result = b.aval(x[0])->shape;
+    for (std::size_t d = 0; d < result.size(); ++d) {
+        const std::int64_t starts = result[d] - (w.sizes[d] - 1) * w.dilations[d];  // at stride 1
+        result[d] = starts <= 0 ? 0 : (starts - 1) / w.strides[d] + 1;
     }
-    return s.stride == 1 ? result : cut(b, result, s.dimension, 0, (starts - 1) / s.stride + 1, s.stride);
-}
-
-/// All dimensions, the last one first: among equals the first in row-major order then comes out.
-Values slide_all(JaxprBuilder& b, Values x, const Dims& sizes, const Dims& strides, const Dims& dilations, const Join& join) {
-    for (std::size_t d = sizes.size(); d-- > 0;)
-        x = slide(b, std::move(x), {static_cast<std::int64_t>(d), sizes[d], strides[d], dilations[d]}, join);
+    if (element_count(result) == 0) return cut(b, x, Dims(result.size(), 0), result, w.strides);
+    if (element_count(w.sizes) <= kFewTaps) return all_taps(b, x, w, result, join);
+    for (std::size_t d = w.sizes.size(); d-- > 0;)
+        if (w.sizes[d] > 1 || w.strides[d] > 1) x = slide(b, std::move(x), w, d, result[d], join);
     return x;
 }
 
 Value spread(JaxprBuilder& b, Value x, LiteralRef value, const PadPairs& padding, const Dims& dilation) {
     PadConfig config;
-    for (std::size_t d = 0; d < padding.size(); ++d) config.push_back({padding[d].low, padding[d].high, dilation[d] - 1});
-    return lax::pad(b, x, value, config);
+    bool changes = false;
+    for (std::size_t d = 0; d < padding.size(); ++d) {
+        config.push_back({padding[d].low, padding[d].high, dilation[d] - 1});
+        changes = changes || config.back() != decltype(config)::value_type{};
+    }
+    return changes ? lax::pad(b, x, value, config) : x;
 }
 
 /// Keeps of (key, payload) pairs the one whose key wins, the left one among equals.
@@ -107,9 +139,8 @@ JaxprPtr reduce_window_expand(const Op& op) {
     JaxprBuilder b;
     const Value x = b.add_input(op.in[0]);
     const Join join = [&](const Values& l, const Values& r) { return b.bind(combine, {l[0], r[0]}); };
-    return b.finish(
-        slide_all(b, {spread(b, x, identity, p.padding, p.base_dilation)}, p.window_dimensions, p.window_strides, p.window_dilation, join),
-        op.prim->name.c_str());
+    const Values padded{spread(b, x, identity, p.padding, p.base_dilation)};
+    return b.finish(slide_all(b, padded, {p.window_dimensions, p.window_strides, p.window_dilation}, join), op.prim->name.c_str());
 }
 
 JaxprPtr select_and_gather_expand(const Op& op) {
@@ -119,9 +150,8 @@ JaxprPtr select_and_gather_expand(const Op& op) {
     const LiteralRef identity = extremum_identity(dtype, largest), zero = make_literal(AvalRef(dtype, {}), 0.0);
     JaxprBuilder b;
     const Value tangents = b.add_input(op.in[0]), operand = b.add_input(op.in[1]);
-    const Values chosen =
-        slide_all(b, {spread(b, operand, identity, p.padding, p.base_dilation), spread(b, tangents, zero, p.padding, p.base_dilation)},
-                  p.window_dimensions, p.window_strides, p.window_dilation, choose(b, largest));
+    const Values padded{spread(b, operand, identity, p.padding, p.base_dilation), spread(b, tangents, zero, p.padding, p.base_dilation)};
+    const Values chosen = slide_all(b, padded, {p.window_dimensions, p.window_strides, p.window_dilation}, choose(b, largest));
     // The reduction starts from the identity with tangent 0, which also wins over elements that equal it.
     const AvalRef shape = b.aval(chosen[0]);
     const Value start = lax::full(b, shape, identity);
@@ -141,7 +171,7 @@ JaxprPtr select_and_scatter_expand(const Op& op) {
     const std::int64_t count = element_count(shape);
     const DType index = count > std::numeric_limits<std::int32_t>::max() ? DType::S64 : DType::S32;
     const Value positions = lax::reshape(b, b.bind1(kIota, {}, make_params(IotaParams{.dtype = index, .shape = {count}})), shape);
-    const Values chosen = slide_all(b, {padded, positions}, p.window_dimensions, p.window_strides, ones, choose(b, largest));
+    const Values chosen = slide_all(b, {padded, positions}, {p.window_dimensions, p.window_strides, ones}, choose(b, largest));
 
     const std::int64_t n = op.in[0]->size();
     const ScatterParams flat{.dimension_numbers = {.update_window_dims = {},
