@@ -8,6 +8,7 @@
 #include "ir/builder.h"
 #include "lax/params/linalg.h"
 #include "lax/params/products.h"
+#include "lax/params/shapes.h"
 
 namespace jaxscope::jax::detail {
 
@@ -25,6 +26,19 @@ std::vector<::jaxscope::Dims> shapes_of(const Builder& b, const Values& v);
 
 void check_dot(const Builder& b, Value x, Value y, const DotDims& d);
 void check_concatenate(const Builder& b, const Values& v, std::int64_t dimension);
+/// `name`: of the function that asks; "SAME" and lists of pairs are known by then.
+void check_window(const char* name, const ::jaxscope::Dims& shape, const ::jaxscope::Dims& window, const ::jaxscope::Dims& strides);
+void check_slice(const ::jaxscope::Dims& shape, const ::jaxscope::Dims& start, const ::jaxscope::Dims& limit,
+                 const ::jaxscope::Dims& strides);
+/// `v`: which, cases.
+void check_select(const Builder& b, const Values& v);
+/// `v`: least, operand, most.
+void check_clamp(const Builder& b, const Values& v);
+void check_rev(const ::jaxscope::Dims& shape, const ::jaxscope::Dims& dimensions);
+/// `v`: operand, value to pad with.
+void check_pad(const Builder& b, const Values& v, const ::jaxscope::PadConfig& config);
+/// Complex numbers, for a function that compares by the primitive `name`.
+void refuse_without_order(const char* name, ::jaxscope::DType type);
 void check_transpose(const ::jaxscope::Dims& shape, const ::jaxscope::Dims& permutation);
 /// Distinct dimensions of size one, which may be counted from the back; as they are counted from the front.
 ::jaxscope::Dims squeezed_dims(const ::jaxscope::Dims& shape, const ::jaxscope::Dims& dimensions);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// All of the C++ front end. What other headers need comes first: compilers name the way to the header that an error stands in.
+// All of the C++ front end but vectorize.h, flatten_util.h and image.h, which few programs need. What other headers need comes first:
+// compilers name the way to the header that an error stands in.
 #include <jaxscope/shape.h>
 
 #include <jaxscope/elements.h>

@@ -177,8 +177,9 @@ Array batch_matmul(const Operand& x, const Operand& y, Precision precision = {})
 /// Of a convolution: "SAME", "VALID", or a pair for each spatial dimension.
 class ConvPadding {
 public:
-    ConvPadding(const char* same_or_valid);                                // NOLINT(google-explicit-constructor)
-    ConvPadding(std::vector<std::pair<std::int64_t, std::int64_t>> list);  // NOLINT(google-explicit-constructor)
+    ConvPadding(const char* same_or_valid);                                          // NOLINT(google-explicit-constructor)
+    ConvPadding(std::vector<std::pair<std::int64_t, std::int64_t>> list);            // NOLINT(google-explicit-constructor)
+    ConvPadding(std::initializer_list<std::pair<std::int64_t, std::int64_t>> list);  ///< one pair, too: `{{1, 0}}`
     std::string name;
     std::vector<std::pair<std::int64_t, std::int64_t>> pairs;
 };

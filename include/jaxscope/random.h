@@ -70,7 +70,8 @@ Array choice(const Operand& key, std::int64_t n, const Shape& shape, const Array
 Array choice(const Operand& key, const Array& x, const Shape& shape, const Array& p);
 /// Without a shape that of `p`.
 Array bernoulli(const Operand& key, const Operand& p = 0.5, const Shape& shape = {});
-Array multivariate_normal(const Operand& key, const Operand& mean, const Operand& cov);
+/// Without a shape that of the means and covariances, whose leading dimensions are a batch.
+Array multivariate_normal(const Operand& key, const Operand& mean, const Operand& cov, const Shape& shape = {});
 /// A matrix whose columns are orthogonal, of length one; `m` columns where given.
 Array orthogonal(const Operand& key, std::int64_t n, std::int64_t m = 0);
 

@@ -383,3 +383,17 @@ TEST(Errors, NothingIsTheLargestOfNothing) {
     EXPECT_EQ(error_of([] { lax::argmax(jnp::ones(0), 0, jnp::int32); }),
               "argmin and argmax require non-empty reduced dimension. operand.shape=(0,) axis=0");
 }
+TEST(Errors, WhatJaxTakesIsNotRefused) {
+    EXPECT_EQ(jnp::take(jnp::array({0., 1., 2.}), jnp::array({true, false})).str(), "[1. 0.]");
+    EXPECT_EQ(jnp::linalg::det(jnp::ones({0, 0})).item(), 1.);
+    EXPECT_EQ(jnp::nonzero(jnp::array({0., 1., 2.}))[0].str(), "[1 2]");
+    EXPECT_EQ(jnp::argwhere(jnp::array({{0, 1}, {2, 0}})).str(), "[[0 1]\n [1 0]]");
+    EXPECT_EQ(jnp::where(jnp::array({false, true}))[0].str(), "[1]");
+    EXPECT_EQ(jnp::flatnonzero(jnp::array({{0., 3.}, {-0., 1.}})).str(), "[1 3]");
+    EXPECT_FALSE(jax::checkpoint_name(Array(), "a").has_value());
+    EXPECT_TRUE(jnp::hypot(3., 4.).weak_type());
+    const auto both = [](const std::pair<Array, Array>& p, const Array& q) { return p.first + p.second + q; };
+    const std::pair<Array, Array> p(jnp::ones({3}), jnp::ones({3}));
+    EXPECT_EQ(jax::jit(both, {.donate_argnums = {0}}).lower(p, jnp::ones({3})).donate_argnums(), (std::vector<int>{0, 1}));
+    EXPECT_EQ(jax::jit(both, {.donate_argnums = {1}}).lower(p, jnp::ones({3})).donate_argnums(), (std::vector<int>{2}));
+}

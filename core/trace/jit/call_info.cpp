@@ -30,8 +30,7 @@ CallInfo call_info(JitState& s, Call& call) {
     for (std::size_t i = 0; i < e->trace->key.avals.size(); ++i) {
         const AvalRef a = e->trace->key.avals[i];
         out.args.push_back({e->program->in_paths[i].str(), long_aval(a), a->weak_type, e->program->donated[i]});
-        const int arg = e->program->arg_of_input[i];
-        if (e->program->donated[i] && (out.donate_argnums.empty() || out.donate_argnums.back() != arg)) out.donate_argnums.push_back(arg);
+        if (e->program->donated[i]) out.donate_argnums.push_back(static_cast<int>(i));
     }
     return out;
 }

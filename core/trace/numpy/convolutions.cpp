@@ -68,6 +68,25 @@ PadPairs conv_padding(const ConvPadding& padding, const ConvDims& d, const Dims&
     }
     return out;
 }
+void check_convolution(const Dims& x, const Dims& k, const Shape& strides, const ConvPadding& padding, const ConvOptions& o) {
+    if (x.size() != k.size())
+        detail::refuse(fmt::format("convolution requires lhs and rhs ndim to be equal, got {} and {}.", x.size(), k.size()));
+    if (x.size() < 2)
+        detail::refuse("convolution requires operands of a batch and a feature dimension, got ndim " + std::to_string(x.size()));
+    const std::size_t n = x.size() - 2;
+    if (strides.size() != n)
+        detail::refuse(
+            fmt::format("conv_general_dilated window and window_strides must have the same number of dimensions, but got {} and {}", n,
+                        strides.size()));
+    for (std::size_t d = 0; d < n; ++d)
+        if (strides[d] < 1)
+            detail::refuse(fmt::format("expects window to have positive stride for {}-th window dimension, but got {}.", d, strides[d]));
+    for (const Shape* dilation : {&o.lhs_dilation, &o.rhs_dilation})
+        if (const Dims all = dilation->vector(); std::any_of(all.begin(), all.end(), [](std::int64_t d) { return d < 1; }))
+            detail::refuse(fmt::format("All dilations must be positive, got {}.", dilation->str()));
+    if (padding.name.empty() && padding.pairs.size() != n)
+        detail::refuse(fmt::format("Wrong number of explicit pads for convolution: expected {}, got {}.", n, padding.pairs.size()));
+}
 /// What a transposed convolution puts around its operand, so that it undoes the convolution's padding.
 std::pair<std::int64_t, std::int64_t> transposed_padding(const std::string& name, std::int64_t window, std::int64_t stride) {
     if (name == "SAME") {
@@ -88,13 +107,12 @@ const std::vector<std::string>& usual_names(std::size_t rank) {
 
 ConvPadding::ConvPadding(const char* same_or_valid) : name(same_or_valid) {}
 ConvPadding::ConvPadding(std::vector<std::pair<std::int64_t, std::int64_t>> list) : pairs(std::move(list)) {}
+ConvPadding::ConvPadding(std::initializer_list<std::pair<std::int64_t, std::int64_t>> list) : pairs(list) {}
 
 Array conv_general_dilated(const Operand& lhs, const Operand& rhs, const Shape& strides, const ConvPadding& padding, const ConvOptions& o) {
     return apply1({lhs, rhs}, [&](Builder& b, const Values& v) {
         const Dims x = b.aval(v[0])->shape, k = b.aval(v[1])->shape, ones(strides.size(), 1);
-        if (x.size() != strides.size() + 2 || k.size() != x.size())
-            throw Error(ErrorCode::TypeMismatch, fmt::format("conv_general_dilated: expected operands of rank {}, found shapes {} and {}",
-                                                             strides.size() + 2, Shape(x).str(), Shape(k).str()));
+        check_convolution(x, k, strides, padding, o);
         ConvParams p;
         p.batch_group_count = o.batch_group_count;
         p.feature_group_count = o.feature_group_count;
@@ -165,9 +183,7 @@ Array reduce_window(const Operand& x, const Operand& init_value, Computation com
             "reduce_window: expected lax::add from 0, lax::max from -inf or lax::min from inf, found another computation or start");
     return apply1({x}, [&](Builder& b, const Values& v) {
         const Dims shape = b.aval(v[0])->shape, ones(shape.size(), 1);
-        if (window.size() != shape.size() || strides.size() != shape.size())
-            detail::refuse(fmt::format("reduce_window: expected a window and strides of {} dimensions, found {} and {}", shape.size(),
-                                       window.str(), strides.str()));
+        detail::check_window("reduce_window", shape, window.vector(), strides.vector());
         PadPairs around;
         for (const auto& [low, high] : padding.pairs) around.push_back({low, high});
         for (std::size_t d = 0; d < shape.size() && !padding.name.empty(); ++d)

@@ -121,6 +121,11 @@ Array like(const Operand& x, const std::function<Value(Builder&, AvalRef)>& f) {
 namespace {
 Value filled_like(Builder& b, AvalRef a, double number, const AsType& type) {
     const D of = type.given ? static_cast<D>(type.type) : a->dtype;
+    if (is_key(of)) {  // of the words that a key is made of
+        ::jaxscope::Dims words = a->shape;
+        words.push_back(2);
+        return detail::key_operand(b, "full_like", detail::broadcast_to(b, number_of(D::U32, number), words), true);
+    }
     return detail::broadcast_to(b, number_of(of, number, !type.given && a->weak_type), a->shape);
 }
 }  // namespace
@@ -213,6 +218,16 @@ void gather_nested(const Nested& n, std::size_t depth, Dims& shape, std::vector<
         throw Error(ErrorCode::BadInput, "setting an array element with a sequence. The requested array has an inhomogeneous shape");
     for (const Nested& i : n.items) gather_nested(i, depth + 1, shape, out, real, boolean);
 }
+/// Whole numbers that the type hasn't. What a double can't hold exactly is far outside of 32 bits.
+void refuse_outside(const std::vector<double>& values, D type) {
+    const int bits = static_cast<int>(bit_width(type));
+    const bool below_zero = is_signed_int(type);
+    const double most = std::ldexp(1., below_zero ? bits - 1 : bits), least = below_zero ? -most : 0;
+    for (const double v : values)
+        if (v < least || v >= most + (bits == 64 ? 1 : 0))
+            throw Error(ErrorCode::BadUsage, fmt::format("OverflowError: Python integer {:.0f} out of bounds for {}", v, info(type).name))
+                .advise("name a type that holds it, or give it as a float");
+}
 Array of_numbers(const Nested& root, const dtype* type) {
     Dims shape;
     std::vector<double> values;
@@ -223,6 +238,7 @@ Array of_numbers(const Nested& root, const dtype* type) {
     a->aval = AvalRef(t, shape);
     if (a->aval->size() != static_cast<std::int64_t>(values.size()))
         throw Error(ErrorCode::BadInput, "setting an array element with a sequence. The requested array has an inhomogeneous shape");
+    if (is_integer(t) && !real) refuse_outside(values, t);
     a->data.resize(static_cast<std::size_t>(a->aval->bytes()));
     for (std::size_t i = 0; i < values.size(); ++i)
         store_element(t, a->data.data() + static_cast<std::int64_t>(i) * byte_size(t),
@@ -274,11 +290,18 @@ namespace lax {
 
 Array full(const Shape& shape, const Operand& value) { return numpy::full(shape, value); }
 Array iota(dtype type, std::int64_t size, Where where) {
-    return made(where, [&](Builder& b) { return iota_of(b, static_cast<D>(type), {size}, 0); });
+    return made(where, [&](Builder& b) {
+        detail::check_nonnegative("iota shape", {size});
+        return iota_of(b, static_cast<D>(type), {size}, 0);
+    });
 }
 Array broadcasted_iota(dtype type, const Shape& shape, std::int64_t dimension, Where where) {
     return made(where, [&](Builder& b) {
-        return iota_of(b, static_cast<D>(type), shape.vector(), detail::axis_in(dimension, static_cast<std::int64_t>(shape.size())));
+        if (dimension < 0 || dimension >= static_cast<std::int64_t>(shape.size()))
+            detail::refuse(
+                fmt::format("iota dimension must be between 0 and len(shape), got dimension={} for shape={}", dimension, shape.str()));
+        detail::check_nonnegative("iota shape", shape.vector());
+        return iota_of(b, static_cast<D>(type), shape.vector(), dimension);
     });
 }
 

@@ -371,14 +371,15 @@ Array hypot(const Operand& x, const Operand& y) {
                 "abs(x)");
         const Value first = cl::abs(b, p[0]), second = cl::abs(b, p[1]);
         const Value first_infinite = cl::eq(b, first, weak_one(b, first, INFINITY));
-        const Value infinite = joined(b, kOr, first_infinite, cl::eq(b, second, weak_one(b, second, INFINITY)));
+        const Value infinite = b.bind1(kOr, {first_infinite, cl::eq(b, second, weak_one(b, second, INFINITY))});
         const Value large = cl::max(b, first, second), small = cl::min(b, first, second);
         const Value zero = cl::eq(b, large, weak_one(b, large, 0)), also_zero = cl::eq(b, large, weak_one(b, large, 0));
         const Value ratio = cl::div(b, small, where_call(b, also_zero, cl::ones_like(b, b.aval(large)), large));
         const Value square = cl::square(b, ratio);
         const Value length = cl::mul(b, large, cl::sqrt(b, cl::add(b, weak_one(b, square, 1), square)));
         const Value finite = where_call(b, zero, large, length);
-        return where_call(b, infinite, make_literal(AvalRef(b.aval(large)->dtype, {}), static_cast<double>(INFINITY)), finite);
+        return where_call(b, infinite,
+                          make_literal(AvalRef(b.aval(large)->dtype, {}, b.aval(large)->weak_type), static_cast<double>(INFINITY)), finite);
     });
 }
 namespace {
@@ -425,8 +426,18 @@ Array allclose(const Operand& x, const Operand& y, const Operand& rtol, const Op
 Array where(const Operand& c, const Operand& x, const Operand& y) {
     return apply1({c, x, y}, [](Builder& b, const Values& v) { return where_call(b, v[0], v[1], v[2]); });
 }
+namespace {
+void refuse_complex_clip(const Builder& b, const Values& v) {
+    if (std::any_of(v.begin(), v.end(), [&](Value x) { return is_complex(b.aval(x)->dtype); }))
+        detail::refuse(
+            "Clip received a complex value either through the input or the min/max keywords. Complex values have no ordering and cannot be "
+            "clipped. Please convert to a real value or array by taking the real or imaginary components via jax.numpy.real/imag "
+            "respectively.");
+}
+}  // namespace
 Array clip(const Operand& x, const Operand& low, const Operand& high) {
     return jitted_call("clip", {x, low, high}, [](Builder& b, const Values& v) {
+        refuse_complex_clip(b, v);
         Values p = promoted(b, {v[1], v[0]}, false, "maximum");
         const Value least = plain(b, kMax, {p[0], p[1]});
         p = promoted(b, {v[2], least}, false, "minimum");
@@ -437,6 +448,7 @@ Array clip(const Operand& x, const Operand& low, None) {
     return jitted_call(
         "clip", {x, low},
         [](Builder& b, const Values& v) {
+            refuse_complex_clip(b, v);
             return plain(b, kMax, promoted(b, {v[1], v[0]}, false, "maximum"));
         },
         "low");
@@ -445,6 +457,7 @@ Array clip(const Operand& x, None, const Operand& high) {
     return jitted_call(
         "clip", {x, high},
         [](Builder& b, const Values& v) {
+            refuse_complex_clip(b, v);
             return plain(b, kMin, promoted(b, {v[1], v[0]}, false, "minimum"));
         },
         "high");

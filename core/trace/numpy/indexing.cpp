@@ -112,7 +112,9 @@ Array numpy::take(const Operand& x, const Operand& indices, const Axes& axis, co
         detail::refuse_at(x.where, ErrorCode::BadUsage,
                           fmt::format("take: expected the mode \"fill\", \"clip\" or \"wrap\", found \"{}\"", mode),
                           "leave it out for JAX's, \"fill\"");
-    return apply1({x, indices}, [&](Builder& b, const Values& v) {
+    return apply1({x, indices}, [&](Builder& b, const Values& given) {
+        Values v = given;
+        if (b.aval(v[1])->dtype == D::Bool) v[1] = detail::converted(b, v[1], D::S32, false);
         if (!is_integer(b.aval(v[1])->dtype)) throw Error(ErrorCode::TypeMismatch, "indices must have an integer type");
         std::optional<std::int64_t> at;
         if (axis.given && axis.axes.size() != 1)

@@ -70,9 +70,18 @@ Array integer_pow(const Operand& x, std::int64_t y) {
 }
 Array stop_gradient(const Operand& x) { return plain(kStopGradient, {x}); }
 Array select(const Operand& pred, const Operand& t, const Operand& f) {
-    return apply1({pred, t, f}, [&](Builder& b, const Values& v) { return cl::select(b, v[0], v[1], v[2]); });
+    return apply1({pred, t, f}, [&](Builder& b, const Values& v) {
+        detail::check_select(b, {v[0], v[2], v[1]});
+        return cl::select(b, v[0], v[1], v[2]);
+    });
 }
-Array clamp(const Operand& low, const Operand& x, const Operand& high) { return plain(kClamp, {low, x, high}); }
+Array clamp(const Operand& low, const Operand& x, const Operand& high) {
+    return apply1({low, x, high}, [&](Builder& b, const Values& v) {
+        const Values p = detail::alike(b, v);
+        detail::check_clamp(b, p);
+        return b.bind1(kClamp, p);
+    });
+}
 Array convert_element_type(const Operand& x, dtype type) { return numpy::astype(x, type); }
 Array bitcast_convert_type(const Operand& x, dtype type) {
     return apply1({x}, [&](Builder& b, const Values& v) {
@@ -151,7 +160,12 @@ Array over_axes(const ::jaxscope::Primitive& p, const Operand& x, const Shape& a
 Array argument(const ::jaxscope::Primitive& p, const Operand& x, std::int64_t axis, dtype type) {
     return apply1({x}, [&](Builder& b, const Values& v) {
         const ::jaxscope::Dims& shape = b.aval(v[0])->shape;
-        const std::int64_t a = detail::axis_in(axis, b.aval(v[0])->rank());
+        const auto rank = static_cast<std::int64_t>(shape.size());
+        if (axis >= rank) detail::refuse(fmt::format("Invalid axis {} for operand shape {}", axis, Shape(shape).str()));
+        const std::int64_t a = detail::axis_in(axis, rank);
+        if (!is_integer(static_cast<::jaxscope::DType>(type)))
+            detail::refuse(std::string("index_dtype must be an integer type, but got ") + info(static_cast<::jaxscope::DType>(type)).name);
+        detail::refuse_without_order(&p == &kArgMax ? "gt" : "lt", b.aval(v[0])->dtype);
         if (shape[static_cast<std::size_t>(a)] == 0)
             detail::refuse(
                 fmt::format("argmin and argmax require non-empty reduced dimension. operand.shape={} axis={}", Shape(shape).str(), a));
@@ -160,7 +174,11 @@ Array argument(const ::jaxscope::Primitive& p, const Operand& x, std::int64_t ax
 }
 Array cumulative(const ::jaxscope::Primitive& p, const Operand& x, std::int64_t axis, bool reverse) {
     return apply1({x}, [&](Builder& b, const Values& v) {
-        return b.bind1(p, v, make_params(CumulativeParams{detail::axis_in(axis, b.aval(v[0])->rank()), reverse}));
+        const Dims& shape = b.aval(v[0])->shape;
+        if (axis < 0) detail::refuse("XLA operations do not allow negative axes");
+        if (axis >= static_cast<std::int64_t>(shape.size()))
+            detail::refuse(fmt::format("axis {} is out of bounds for array of shape {}", axis, Shape(shape).str()));
+        return b.bind1(p, v, make_params(CumulativeParams{axis, reverse}));
     });
 }
 
@@ -177,6 +195,7 @@ Array select_n(const Operand& which, const Arrays& cases) {
     return detail::apply(in, which.where,
                          [](Builder& b, const Values& v) {
                              if (v.size() < 2) detail::refuse("select_n() must have at least one case");
+                             detail::check_select(b, v);
                              return Values{cl::select_n(b, v[0], Values(v.begin() + 1, v.end()))};
                          })
         .front();
@@ -185,9 +204,9 @@ Array collapse(const Operand& x, std::int64_t start, std::int64_t stop) {
     return apply1({x}, [&](Builder& b, const Values& v) {
         const Dims& shape = b.aval(v[0])->shape;
         const auto rank = static_cast<std::int64_t>(shape.size());
-        const std::int64_t from = start < 0 ? start + rank : start, to = stop < 0 ? stop + rank : stop;
-        if (from < 0 || to > rank || from > to)
-            detail::refuse(fmt::format("collapse: expected dimensions from 0 to {}, found {} to {}", rank, start, stop));
+        const std::int64_t from = start < 0 ? start + rank : std::min(start, rank), to = stop < 0 ? stop + rank : std::min(stop, rank);
+        if (from < 0 || from > to)
+            detail::refuse(fmt::format("Invalid dimension range passed to collapse: {}[{}:{}]", Shape(shape).str(), start, stop));
         Dims sizes(shape.begin(), shape.begin() + from);
         sizes.push_back(1);
         for (std::int64_t d = from; d < to; ++d) sizes.back() *= shape[static_cast<std::size_t>(d)];
@@ -231,7 +250,10 @@ Array squeeze(const Operand& x, const Shape& dimensions) {
     });
 }
 Array rev(const Operand& x, const Shape& dimensions) {
-    return apply1({x}, [&](Builder& b, const Values& v) { return b.bind1(kRev, v, make_params(RevParams{dimensions.vector()})); });
+    return apply1({x}, [&](Builder& b, const Values& v) {
+        detail::check_rev(b.aval(v[0])->shape, dimensions.vector());
+        return b.bind1(kRev, v, make_params(RevParams{dimensions.vector()}));
+    });
 }
 Array broadcast(const Operand& x, const Shape& sizes) {
     return apply1({x}, [&](Builder& b, const Values& v) {
@@ -255,6 +277,7 @@ Array concatenate(const Arrays& parts, std::int64_t dimension, Where where) {
     for (const Array& a : parts) in.emplace_back(a, where.file, where.line, where.function);
     return detail::apply(in, where,
                          [&](Builder& b, const Values& v) {
+                             if (v.size() == 1) return v;  // whatever the dimension
                              detail::check_concatenate(b, v, dimension);
                              return Values{cl::concatenate(b, v, dimension)};
                          })
@@ -264,6 +287,7 @@ Array slice(const Operand& x, const Shape& start, const Shape& limit, const Shap
     return apply1({x}, [&](Builder& b, const Values& v) {
         std::optional<Dims> steps;
         if (strides.size()) steps = strides.vector();
+        detail::check_slice(b.aval(v[0])->shape, start.vector(), limit.vector(), strides.vector());
         return b.bind1(kSlice, {v[0]}, make_params(SliceParams{start.vector(), limit.vector(), steps}));
     });
 }
@@ -278,9 +302,10 @@ Array slice_in_dim(const Operand& x, std::int64_t start, std::int64_t limit, std
     return apply1({x}, [&](Builder& b, const Values& v) {
         const Dims shape = b.aval(v[0])->shape;
         const auto a = static_cast<std::size_t>(detail::axis_in(axis, b.aval(v[0])->rank()));
-        const auto inside = [&](std::int64_t i) { return i < 0 ? i + shape[a] : std::min(i, shape[a]); };
+        const auto from_front = [&](std::int64_t i) { return i < 0 ? i + shape[a] : i; };
         Dims from(shape.size(), 0), to = shape, steps(shape.size(), 1);
-        from[a] = inside(start), to[a] = inside(limit), steps[a] = stride;
+        from[a] = from_front(start), to[a] = from_front(limit), steps[a] = stride;
+        detail::check_slice(shape, from, to, steps);
         return sliced(b, v[0], from, to, steps);
     });
 }
@@ -302,6 +327,7 @@ Array pad(const Operand& x, const Operand& value, const std::vector<Padding>& co
         PadConfig dims;
         for (const Padding& p : config) dims.push_back({p.low, p.high, p.interior});
         const Values w = detail::alike(b, v);
+        detail::check_pad(b, w, dims);
         return b.bind1(kPad, w, make_params(PadParams{dims}));
     });
 }

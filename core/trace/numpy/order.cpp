@@ -120,6 +120,7 @@ constexpr const char* kSearch = "_searchsorted_scan_impl";
 /// One dimension of the queries after the other is mapped, each under a jit of its own.
 Array positions_in(const Array& sorted, const Array& query, bool right, int mapped) {
     const auto one = [&](const Array& s, const Array& q) {
+        if (s.shape(0) == 0) return zeros_like(Operand(q), int32);
         if (mapped == 0) return position_in(s, q, right);
         return jax::vmap([&](const Array& each) { return positions_in(s, each, right, mapped - 1); })(q);
     };
@@ -278,8 +279,10 @@ Array percentile(const Operand& x, const Operand& q, const Reduction& over) {
     return apply1({x, q}, [&](Builder& b, const Values& v) {
         const Quantile o = quantile_options(b, v[0], over);
         check_quantile(b.aval(v[1]));
-        return jitted(b, "percentile", o.key(), v,
-                      [&](Builder& i, const Values& w) { return quantile_call(i, w[0], cl::div(i, w[1], cl::constant(i, w[1], 100)), o); });
+        return jitted(b, "percentile", o.key(), v, [&](Builder& i, const Values& w) {
+            const Value part = detail::converted(i, w[1], detail::inexact(i.aval(w[1])->dtype), i.aval(w[1])->weak_type);
+            return quantile_call(i, w[0], cl::div(i, part, cl::constant(i, part, 100)), o);
+        });
     });
 }
 Array median(const Operand& x, const Reduction& over) {

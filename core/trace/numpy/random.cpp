@@ -50,10 +50,12 @@ Value clipped(Builder& b, Value x) {
 /// Of two words the remainder by the span, so that no number below it is likelier.
 Value randint_of(Builder& b, Value key, Value low, Value high, const Dims& shape) {
     return jitted(b, "_randint", Shape(shape).str(), {key, low, high}, [&](Builder& i, const Values& w) {
+        const auto whole = [&](Value x) { return is_float(i.aval(x)->dtype) ? cl::convert_element_type(i, x, D::S32) : x; };
+        const Value low_given = whole(w[1]), high_given = whole(w[2]);
         const Value most = clipped(i, make_literal(AvalRef(D::S32, {}), std::int64_t{std::numeric_limits<std::int32_t>::max()}));
-        const Value beyond = cl::gt(i, w[2], most);
-        Value from = cl::convert_element_type(i, clipped(i, w[1]), D::S32);
-        Value to = cl::convert_element_type(i, clipped(i, w[2]), D::S32);
+        const Value beyond = cl::gt(i, high_given, most);
+        Value from = cl::convert_element_type(i, clipped(i, low_given), D::S32);
+        Value to = cl::convert_element_type(i, clipped(i, high_given), D::S32);
         from = with_rank(i, from, shape.size());
         to = with_rank(i, to, shape.size());
         const Value both = split_in(i, w[0], 2);
@@ -80,7 +82,9 @@ namespace {
 Value as_given(Builder& b, Value given, Value key) { return is_key(b.aval(given)->dtype) ? key : b.bind1(kRandomUnwrap, {key}); }
 }  // namespace
 
-Array key(const Operand& seed) {
+Array key(const Operand& given) {
+    Operand seed = given;  // of a number that has more bits the lowest count, as where JAX has no 64 of them
+    if (seed.kind == Operand::Kind::integer) seed.integer = static_cast<std::int32_t>(seed.integer);
     return apply1({seed}, [](Builder& b, const Values& v) {
         const AvalRef a = b.aval(v[0]);
         if (!a->shape.empty())
@@ -102,6 +106,10 @@ Array split(const Operand& k, const Shape& num) {
     });
 }
 Array fold_in(const Operand& k, const Operand& data) {
+    if (data.kind == Operand::Kind::integer && (data.integer < 0 || data.integer > std::numeric_limits<std::uint32_t>::max()))
+        detail::refuse_at(data.where, ErrorCode::BadUsage,
+                          fmt::format("OverflowError: Python integer {} out of bounds for uint32", data.integer),
+                          "fold in what is 0 or more");
     return apply1({k, data}, [](Builder& b, const Values& v) {
         const Value key = detail::key_operand(b, "fold_in", v[0]);
         if (const AvalRef a = b.aval(v[1]); !a->shape.empty())
@@ -145,6 +153,8 @@ Array normal(const Operand& k, const Shape& shape, dtype type) {
 }
 Array bernoulli(const Operand& k, const Operand& p, const Shape& shape) {
     return keyed("bernoulli", {k, p}, [&](Builder& b, const Values& v) {
+        if (const D d = b.aval(v[1])->dtype; !is_float(d))
+            detail::refuse(std::string("bernoulli probability `p` must have a floating dtype, got ") + info(d).name + ".");
         const Value share = cl::convert_element_type(b, v[1], D::F32);
         const Dims of = shape_for(b, shape, {share});
         return jitted(b, "_bernoulli", Shape(of).str(), {v[0], share}, [&](Builder& i, const Values& w) {

@@ -211,10 +211,12 @@ Array geometric(const Operand& k, const Operand& p, const Shape& shape) {
     return keyed("geometric", {k, p}, [&](Builder& b, const Values& v) {
         const Dims to = shape_for(b, shape, {v[1]});
         return jitted(b, "_geometric", Shape(to).str(), v, [&](Builder& i, const Values& w) {
+            const AvalRef given = i.aval(w[1]);
+            const Value share = is_inexact(given->dtype) ? w[1] : cl::convert_element_type(i, w[1], D::F32, given->weak_type);
             const Value u = unit(i, w[0], to);
             const Value none = cl::eq(i, u, f32(0));
             const Value log_u = cl::log(i, detail::where_call(i, none, make_literal(AvalRef(D::S32, {}, true), std::int64_t{1}), u));
-            const Value log_q = filled(i, log1p_of(i, cl::neg(i, w[1])), to);
+            const Value log_q = filled(i, log1p_of(i, cl::neg(i, share)), to);
             const Value count = cl::add(i, cl::floor(i, cl::div(i, log_u, log_q)), f32(1));
             return cl::convert_element_type(i, count, D::S32);
         });

@@ -225,6 +225,7 @@ Array arg_of(const Primitive& p, const Operand& x, const Axes& axis, bool keepdi
         const std::int64_t d = axis.given ? detail::axis_in(axis.axes.front(), rank) : 0;
         if (b.aval(a)->shape[static_cast<std::size_t>(d)] == 0)
             detail::refuse(fmt::format("attempt to get arg{} of an empty sequence", &p == &kArgMax ? "max" : "min"));
+        detail::refuse_without_order(&p == &kArgMax ? "gt" : "lt", b.aval(a)->dtype);
         const Value at = b.bind1(p, {a}, make_params(ArgReduceParams{{d}, D::S32}));
         return keepdims ? cl::expand_dims(b, at, axis.given ? Dims{d} : axes_of({}, rank)) : at;
     });
@@ -275,6 +276,9 @@ Array var(const Operand& x, const Spread& over) {
     return spread_of("var", x, over, [&](Builder& b, const Values& v) { return var_call(b, v, over); });
 }
 Array std(const Operand& x, const Spread& over) {
+    if (over.dtype.given && !is_inexact(static_cast<D>(over.dtype.type)))
+        detail::refuse_at(x.where, ErrorCode::TypeMismatch,
+                          std::string("dtype argument to jnp.std must be inexact; got ") + info(static_cast<D>(over.dtype.type)).name);
     return spread_of("std", x, over, [&](Builder& b, const Values& v) {
         return jitted(b, "_std", spread_key(over), v, [&](Builder& i, const Values& w) { return cl::sqrt(i, var_call(i, w, over)); });
     });

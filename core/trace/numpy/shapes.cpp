@@ -238,7 +238,7 @@ Array repeat(const Operand& x, std::int64_t repeats, std::int64_t axis) {
 namespace {
 /// Each axis in turn, in one jit.
 Value rolled(Builder& b, Value x, const Shape& shifts, const Dims& axes) {
-    if (shifts.size() != axes.size() && shifts.size() != 1)
+    if (shifts.size() != axes.size() && shifts.size() != 1 && axes.size() != 1)
         detail::refuse(
             fmt::format("shape mismatch: objects cannot be broadcast to a single shape.  Mismatch is between arg 0 with shape ({},) "
                         "and arg 1 with shape ({},).",
@@ -247,15 +247,16 @@ Value rolled(Builder& b, Value x, const Shape& shifts, const Dims& axes) {
         Value out = w[0];
         const Dims shape = i.aval(out)->shape;
         const Dims strides(shape.size(), 1);
-        for (std::size_t k = 0; k < axes.size(); ++k) {
-            const auto a = static_cast<std::size_t>(axes[k]);
+        for (std::size_t k = 0; k < std::max(axes.size(), shifts.size()); ++k) {
+            const auto a = static_cast<std::size_t>(axes[axes.size() == 1 ? 0 : k]);
             const std::int64_t n = shape[a], shift = shifts[shifts.size() == 1 ? 0 : k];
             if (n == 0) continue;
             Dims start(shape.size(), 0), limit = shape;
             start[a] = ((-shift % n) + n) % n;
             const Value front = i.bind1(kSlice, {out}, make_params(SliceParams{start, limit, strides}));
             limit[a] = start[a], start[a] = 0;
-            out = cl::concatenate(i, {front, i.bind1(kSlice, {out}, make_params(SliceParams{start, limit, strides}))}, axes[k]);
+            out = cl::concatenate(i, {front, i.bind1(kSlice, {out}, make_params(SliceParams{start, limit, strides}))},
+                                  static_cast<std::int64_t>(a));
         }
         return out;
     });

@@ -278,6 +278,7 @@ PreventCse& PreventCse::operator=(PreventCse&&) noexcept = default;
 PreventCse::~PreventCse() = default;
 
 Array checkpoint_name(const Operand& x, const std::string& name) {
+    if (x.kind == Operand::Kind::array && !x.node) return {};  // as None has none
     // Outside of any trace there is nobody to read the name.
     if (x.kind == Operand::Kind::array && x.node && !x.node->is_tracer() && !detail::Trace::current()) return Array::of(x.node);
     return detail::apply1(

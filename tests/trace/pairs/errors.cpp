@@ -433,9 +433,68 @@ void weak_types_and_places_of_none() {
     REFUSED("jax.vmap(lambda a: (a, None), out_axes=(0, (0,)))(x)",
             jax::vmap([](Array a) { return std::pair(a, none); }, {.out_axes = {0, jax::Axis(std::vector<jax::Axis>{0})}})(x));
 }
+void windows_and_sizes() {
+    REFUSED("lax.reduce_window(v, 0., lax.add, (2,), (0,), 'SAME')", lax::reduce_window(v, 0., lax::add, {2}, {0}, "SAME"));
+    REFUSED("lax.reduce_window(v, 0., lax.add, (0,), (1,), 'VALID')", lax::reduce_window(v, 0., lax::add, {0}, {1}, "VALID"));
+    REFUSED("lax.reduce_window(v, 0., lax.add, (2, 2), (1,), 'SAME')", lax::reduce_window(v, 0., lax::add, {2, 2}, {1}, "SAME"));
+    REFUSED("lax.reduce_window(v, 0., lax.add, (2,), (1, 1), 'SAME')", lax::reduce_window(v, 0., lax::add, {2}, {1, 1}, "SAME"));
+    REFUSED("lax.conv_general_dilated(x[None, None], x[None, None], (1, 1), 'SAME', rhs_dilation=(0, 1))",
+            lax::conv_general_dilated(x[{none, none}], x[{none, none}], {1, 1}, "SAME", {.rhs_dilation = {0, 1}}));
+    REFUSED("lax.conv_general_dilated(x[None], x[None, None], (1, 1), 'SAME')",
+            lax::conv_general_dilated(x[{none}], x[{none, none}], {1, 1}, "SAME"));
+    REFUSED("lax.conv_general_dilated(x[None, None], x[None, None], (1, 1), [(0, 0)])",
+            lax::conv_general_dilated(x[{none, none}], x[{none, none}], {1, 1}, {{0, 0}}));
+    REFUSED("lax.conv_general_dilated(x[None, None], x[None, None], (1,), 'SAME')",
+            lax::conv_general_dilated(x[{none, none}], x[{none, none}], {1}, "SAME"));
+    REFUSED("lax.slice_in_dim(x, 0, 5, 1, 1)", lax::slice_in_dim(x, 0, 5, 1, 1));
+    REFUSED("lax.slice_in_dim(x, -9, 2, 1, 1)", lax::slice_in_dim(x, -9, 2, 1, 1));
+    REFUSED("lax.slice_in_dim(x, 2, 1, 1, 1)", lax::slice_in_dim(x, 2, 1, 1, 1));
+    REFUSED("lax.slice(x, (0, 0), (2, 2), (1,))", lax::slice(x, {0, 0}, {2, 2}, {1}));
+    REFUSED("lax.slice(x, (0,), (2, 2))", lax::slice(x, {0}, {2, 2}));
+    REFUSED("lax.cumsum(x, -1)", lax::cumsum(x, -1));
+    REFUSED("lax.cumsum(x, 3)", lax::cumsum(x, 3));
+    REFUSED("lax.broadcasted_iota(jnp.int32, (2, 3), -1)", lax::broadcasted_iota(jnp::int32, {2, 3}, -1));
+    REFUSED("lax.broadcasted_iota(jnp.int32, (2, 3), 2)", lax::broadcasted_iota(jnp::int32, {2, 3}, 2));
+    REFUSED("lax.iota(jnp.float32, -1)", lax::iota(jnp::float32, -1));
+    REFUSED("lax.argmax(x, 2, jnp.int32)", lax::argmax(x, 2, jnp::int32));
+    REFUSED("lax.argmax(x, 1, jnp.float32)", lax::argmax(x, 1, jnp::float32));
+    REFUSED("lax.collapse(x, 1, 0)", lax::collapse(x, 1, 0));
+    REFUSED("lax.rev(x, (0, 0))", lax::rev(x, {0, 0}));
+    REFUSED("lax.rev(x, (2,))", lax::rev(x, {2}));
+    REFUSED("lax.pad(x, 0., [(1, 1, 0)])", lax::pad(x, 0., {{1, 1, 0}}));
+    REFUSED("lax.pad(x, 0., [(1, 1, -1), (0, 0, 0)])", lax::pad(x, 0., {{1, 1, -1}, {0, 0, 0}}));
+    REFUSED("lax.pad(x, v, [(1, 1, 0), (0, 0, 0)])", lax::pad(x, v, {{1, 1, 0}, {0, 0, 0}}));
+    REFUSED("lax.pad(x, 0., [(-4, 0, 0), (0, 0, 0)])", lax::pad(x, 0., {{-4, 0, 0}, {0, 0, 0}}));
+    REFUSED("lax.clamp(v[:2], v, v)", lax::clamp(v[{slice(2)}], v, v));
+    REFUSED("lax.select(v, v, v)", lax::select(v, v, v));
+    REFUSED("lax.select(x > 1, x, v)", lax::select(x > 1, x, v));
+    REFUSED("lax.select(v > 1, x, x)", lax::select(v > 1, x, x));
+    REFUSED("lax.select_n(v > 1, v, v, v)", lax::select_n(v > 1, {v, v, v}));
+    REFUSED("jnp.roll(x, (1, 2, 3), (0, 1))", jnp::roll(x, {1, 2, 3}, {0, 1}));
+}
+void numbers_that_no_type_has() {
+    REFUSED("jnp.array([3000000000])", jnp::array({3000000000}));
+    REFUSED("jnp.array([[1, 2], [3000000000, 3]])", jnp::array({{1, 2}, {3000000000, 3}}));
+    REFUSED("jnp.array([300], jnp.uint8)", jnp::array({300}, jnp::uint8));
+    REFUSED("jnp.array([-1], jnp.uint8)", jnp::array({-1}, jnp::uint8));
+    REFUSED("jnp.array([-129], jnp.int8)", jnp::array({-129}, jnp::int8));
+    REFUSED("jr.fold_in(k, -1)", jr::fold_in(k, -1));
+    REFUSED("jr.bernoulli(k, 1)", jr::bernoulli(k, 1));
+    REFUSED("jnp.std(v, dtype=jnp.int32)", jnp::std(v, {.dtype = jnp::int32}));
+    REFUSED("jnp.argmax(lax.complex(v, v))", jnp::argmax(lax::complex(v, v)));
+    REFUSED("lax.argmin(lax.complex(v, v), 0, jnp.int32)", lax::argmin(lax::complex(v, v), 0, jnp::int32));
+    REFUSED("nn.standardize(lax.complex(v, v))", nn::standardize(lax::complex(v, v)));
+    REFUSED("jnp.clip(lax.complex(v, v), 0, 1)", jnp::clip(lax::complex(v, v), 0, 1));
+    REFUSED("jnp.linalg.norm(x[None], 2)", jnp::linalg::norm(x[{none}], 2));
+    REFUSED("jr.multivariate_normal(k, v, x)", jr::multivariate_normal(k, v, x));
+    REFUSED("jr.multivariate_normal(k, v, v)", jr::multivariate_normal(k, v, v));
+    REFUSED("jax.jit(lambda a: jnp.nonzero(a))(v)", jax::jit([](Array a) { return jnp::nonzero(a); })(v));
+}
 }  // namespace
 
 void errors() {
+    windows_and_sizes();
+    numbers_that_no_type_has();
     weak_types_and_places_of_none();
     wholes_and_positions();
     choices_and_carries();

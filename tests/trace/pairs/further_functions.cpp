@@ -8,6 +8,41 @@ namespace pairs {
 
 namespace {
 
+void of_integers_and_of_many() {
+    namespace jr = jax::random;
+    PAIR("jnp.percentile(v, 50)", jnp::percentile(v, 50));
+    PAIR("jnp.percentile(x, jnp.array([20, 80]), axis=1)", jnp::percentile(x, jnp::array({20, 80}), {.axis = 1}));
+    PAIR("jnp.linalg.norm(w.reshape(2, 2, 5), 2, axis=(0, 1))", jnp::linalg::norm(w.reshape({2, 2, 5}), 2, {.axis = {0, 1}}));
+    PAIR("jnp.linalg.norm(w.reshape(2, 2, 5), 1, axis=(2, 0))", jnp::linalg::norm(w.reshape({2, 2, 5}), 1, {.axis = {2, 0}}));
+    PAIR("jnp.linalg.norm(w.reshape(2, 2, 5), -jnp.inf, axis=(1, 2))",
+         jnp::linalg::norm(w.reshape({2, 2, 5}), -jnp::inf, {.axis = {1, 2}}));
+    PAIR("jnp.linalg.norm(w.reshape(2, 2, 5), 'nuc', axis=(1, 2))", jnp::linalg::norm(w.reshape({2, 2, 5}), "nuc", {.axis = {1, 2}}));
+    PAIR("jnp.linalg.norm(w.reshape(2, 2, 5), 'fro', axis=(1, 2), keepdims=True)",
+         jnp::linalg::norm(w.reshape({2, 2, 5}), "fro", {.axis = {1, 2}, .keepdims = true}));
+    PAIR("jnp.linalg.matrix_norm(w.reshape(2, 2, 5))", jnp::linalg::matrix_norm(w.reshape({2, 2, 5})));
+    PAIR("jnp.linalg.norm(lax.complex(x, y), 'fro')", jnp::linalg::norm(lax::complex(x, y), "fro"));
+    PAIR("jnp.linalg.norm(lax.complex(v, v), 2)", jnp::linalg::norm(lax::complex(v, v), 2));
+    PAIR("jnp.roll(x, (1, 2), 0)", jnp::roll(x, {1, 2}, {0}));
+    PAIR("jnp.roll(x, 1, (0, 1))", jnp::roll(x, {1}, {0, 1}));
+    PAIR("jnp.choose(i, [n[:3], v[:3]], mode='clip')", [&] {
+        Array whole = n[{slice(3)}];
+        return jnp::choose(i, {whole, v[{slice(3)}]}, "clip");
+    }());
+    PAIR("jnp.select([v], [v])", jnp::select({v}, {v}, 0));
+    PAIR("jnp.searchsorted(v[:0], v)", jnp::searchsorted(v[{slice(0)}], v));
+    PAIR("lax.collapse(x, 0, 3)", lax::collapse(x, 0, 3));
+    PAIR("lax.concatenate([v], 1)", lax::concatenate({v}, 1));
+    PAIR("jsp.linalg.block_diag(x, v)", jax::scipy::linalg::block_diag({x, v}));
+    PAIR("jr.geometric(k, 1)", jr::geometric(k, 1));
+    PAIR("jr.randint(k, (2,), 0., 5.)", jr::randint(k, {2}, 0., 5.));
+    PAIR("jr.multivariate_normal(k, v, jnp.eye(4))", jr::multivariate_normal(k, v, jnp::eye(4)));
+    PAIR("jr.multivariate_normal(k, x, jnp.eye(4))", jr::multivariate_normal(k, x, jnp::eye(4)));
+    PAIR("jr.multivariate_normal(k, v, jnp.eye(4), (5,))", jr::multivariate_normal(k, v, jnp::eye(4), {5}));
+    PAIR("jr.key_data(jr.key(1 << 33))", jr::key_data(jr::key(std::int64_t{1} << 33)));
+    PAIR("jr.key_data(jnp.zeros_like(k))", jr::key_data(jnp::zeros_like(k)));
+    PAIR("jr.key_data(jnp.ones_like(k[None]))", jr::key_data(jnp::ones_like(k[{none}])));
+}
+
 namespace sp = jax::scipy::special;
 namespace sl = jax::scipy::linalg;
 namespace norm = jax::scipy::stats::norm;
@@ -160,6 +195,7 @@ void solves() {
 }  // namespace
 
 void further_functions() {
+    of_integers_and_of_many();
     parts();
     sets();
     polynomials();

@@ -3,10 +3,13 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <complex>
 
 #include <jaxscope/lax.h>
 
+#include "ir/types/element.h"
 #include "lax/ops.h"
+#include "trace/known_values.h"
 #include "trace/numpy/array_parts.h"
 #include "trace/numpy/composed/composed.h"
 #include "trace/numpy/indexer.h"
@@ -70,13 +73,26 @@ std::int64_t upper_part(std::int64_t n, std::int64_t m, std::int64_t k) {
     for (std::int64_t row = 0; row < n; ++row) count += std::clamp<std::int64_t>(m - (row + k), 0, m);
     return count;
 }
-Arrays positions_of(const Operand& x, std::int64_t size, const Array& fill) {
-    if (size < 0)
-        detail::refuse_at(x.where, ErrorCode::BadUsage,
+/// How many elements aren't zero, where that is known here and now.
+std::int64_t known_count(const Array& a, const Where& where) {
+    const ArrayPtr known = detail::known_elements(*a.node());
+    if (!known)
+        detail::refuse_at(where, ErrorCode::BadUsage,
                           "The size argument of jnp.nonzero must be statically specified to use jnp.nonzero within JAX "
                           "transformations.",
                           "say how many there are at most: jnp::nonzero(x, 8)");
-    return detail::in_line(with_fill_value(x, fill), [&](const Arrays& v) { return positions(v[0], size, v.size() > 1 ? v[1] : Array()); });
+    const D type = known->aval->dtype;
+    std::int64_t count = 0;
+    for (std::int64_t i = 0; i < known->aval->size(); ++i) {
+        const Element e = load_element(type, known->data.data() + i * byte_size(type));
+        count += (is_inexact(type) ? e.number != std::complex<double>() : e.integer != 0) ? 1 : 0;
+    }
+    return count;
+}
+Arrays positions_of(const Operand& x, std::int64_t size, const Array& fill) {
+    return detail::in_line(with_fill_value(x, fill), [&](const Arrays& v) {
+        return positions(v[0], size < 0 ? known_count(v[0], x.where) : size, v.size() > 1 ? v[1] : Array());
+    });
 }
 
 }  // namespace

@@ -30,19 +30,28 @@ Array typed(const char* name, const Operand& k) {
 }
 }  // namespace
 
-Array multivariate_normal(const Operand& k, const Operand& mean, const Operand& cov) {
+Array multivariate_normal(const Operand& k, const Operand& mean, const Operand& cov, const Shape& shape) {
     const Array key = typed("multivariate_normal", k);
     const Operand first(key, k.where.file, k.where.line, k.where.function);
-    return detail::composed_one("_multivariate_normal", "", {first, mean, cov}, [&](const Arrays& v) {
+    return detail::composed_one("_multivariate_normal", shape.str(), {first, mean, cov}, [&](const Arrays& v) {
         const Array &centre = v[1], &spread = v[2];
-        if (centre.ndim() != 1 || spread.ndim() != 2 || spread.shape(0) != spread.shape(1) || spread.shape(0) != centre.shape(0))
-            detail::refuse_at(k.where, ErrorCode::BadUsage,
-                              fmt::format("multivariate_normal: expected a mean of shape (n,) and a covariance of shape (n, n), "
-                                          "found {} and {}",
-                                          centre.shape().str(), spread.shape().str()),
-                              "a batch goes through jax::vmap");
-        const Array factor = numpy::linalg::cholesky(spread);
-        return centre + numpy::matmul(factor, normal(v[0], centre.shape()));
+        if (centre.ndim() < 1)
+            detail::refuse("multivariate_normal requires mean.ndim >= 1, got mean.ndim == " + std::to_string(centre.ndim()));
+        if (spread.ndim() < 2)
+            detail::refuse("multivariate_normal requires cov.ndim >= 2, got cov.ndim == " + std::to_string(spread.ndim()));
+        const std::int64_t n = centre.shape(-1);
+        if (spread.shape(-1) != n || spread.shape(-2) != n)
+            detail::refuse(fmt::format("multivariate_normal requires cov.shape == (..., n, n) for n={}, but got cov.shape == {}.", n,
+                                       spread.shape().str()));
+        const auto leading = [](const Array& a, std::size_t own) {
+            Dims d = a.shape().vector();
+            return d.erase(d.end() - static_cast<std::ptrdiff_t>(own), d.end()), d;
+        };
+        Dims samples = shape.size() ? shape.vector() : detail::broadcast_shapes({leading(centre, 1), leading(spread, 2)});
+        samples.push_back(n);
+        const Array factor = numpy::linalg::cholesky(spread), noise = normal(v[0], samples);
+        const bool plain = samples.size() == 1 && spread.ndim() == 2;
+        return centre + (plain ? numpy::matmul(factor, noise) : numpy::einsum("...ij,...j->...i", {factor, noise}));
     });
 }
 Array orthogonal(const Operand& k, std::int64_t n, std::int64_t m) {

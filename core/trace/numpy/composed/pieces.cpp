@@ -72,7 +72,8 @@ Array choose(const Operand& a, const Arrays& choices, const char* mode) {
         else if (static_cast<bool>(any((which < 0) | (which >= n))))
             detail::refuse("invalid entry in choice array");
         Arrays all{which};
-        all.insert(all.end(), choices.begin(), choices.end());
+        const Arrays typed = detail::promoted_arrays(choices, false);
+        all.insert(all.end(), typed.begin(), typed.end());
         all = broadcast_arrays(all);
         const Array table = detail::of_rows(Arrays(all.begin() + 1, all.end()), a.where);
         std::vector<Index> at{all[0]};

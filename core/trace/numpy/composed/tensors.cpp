@@ -191,8 +191,10 @@ Array select(const Arrays& conditions, const Arrays& choices, const Operand& oth
                              truths.insert(truths.end(), v.begin(), v.begin() + static_cast<std::ptrdiff_t>(n));
                              const Dims common = detail::broadcast_shapes(detail::shapes_of(b, truths));
                              for (Value& x : truths) x = detail::broadcast_to(b, x, common);
-                             const Value which = b.bind1(kArgMax, {b.bind1(kStack, truths, make_params(StackParams{0}))},
-                                                         make_params(ArgReduceParams{{0}, D::S32}));
+                             truths = detail::of_one_type(b, truths);
+                             Value any = b.bind1(kStack, truths, make_params(StackParams{0}));
+                             if (b.aval(any)->dtype != D::Bool) any = cl::convert_element_type(b, any, D::Bool);
+                             const Value which = b.bind1(kArgMax, {any}, make_params(ArgReduceParams{{0}, D::S32}));
                              values.insert(values.begin(), which);
                              const Dims shape = detail::broadcast_shapes(detail::shapes_of(b, values));
                              for (Value& x : values) x = detail::broadcast_to(b, x, shape);

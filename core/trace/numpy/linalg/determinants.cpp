@@ -137,7 +137,7 @@ Slogdet slogdet(const Operand& a) {
     const auto f = [where](const Array& given) {
         const Array m = inexact_of(given);
         expect_square(m, "slogdet()", where);
-        return m.shape(-1) <= 2 ? small_slogdet()(m) : by_lu(m);
+        return m.shape(-1) == 1 || m.shape(-1) == 2 ? small_slogdet()(m) : by_lu(m);
     };
     const detail::InUsersLine line(a.where);
     const SignAndLog out = jax::jit(f, {.name = "slogdet"})(asarray(a));

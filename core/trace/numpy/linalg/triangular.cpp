@@ -112,20 +112,25 @@ Array solve_triangular(const Operand& a, const Operand& b, const TriangularOptio
 Array block_diag(const Arrays& blocks, Where where) {
     if (blocks.empty())
         detail::refuse_at(where, ErrorCode::BadUsage, "block_diag: expected at least one block", "give the blocks in braces");
-    const detail::InUsersLine line(where);
-    std::int64_t width = 0, column = 0;
-    for (const Array& a : blocks) {
-        if (a.ndim() != 2)
+    for (const Array& a : blocks)
+        if (a.ndim() > 2)
             detail::refuse_at(where, ErrorCode::BadUsage, "block_diag: expected matrices, found an array of shape " + a.shape().str(),
-                              "jnp::atleast_2d makes them of vectors");
-        width += a.shape(1);
-    }
-    Arrays rows;
-    for (const Array& a : blocks) {
-        rows.push_back(jax::lax::pad(a, 0., {{0, 0, 0}, {column, width - a.shape(1) - column, 0}}));
-        column += a.shape(1);
-    }
-    return numpy::concatenate(rows, 0, where);
+                              "give its matrices one by one");
+    std::vector<Operand> in;
+    for (const Array& a : blocks) in.emplace_back(a, where.file, where.line, where.function);
+    return composed_one("block_diag", "", in, [](const Arrays& given) {
+        std::int64_t width = 0, column = 0;
+        Arrays matrices, rows;
+        for (const Array& a : given) {
+            matrices.push_back(numpy::atleast_2d(a));
+            width += matrices.back().shape(1);
+        }
+        for (const Array& a : matrices) {
+            rows.push_back(jax::lax::pad(a, 0., {{0, 0, 0}, {column, width - a.shape(1) - column, 0}}));
+            column += a.shape(1);
+        }
+        return numpy::concatenate(rows, 0);
+    });
 }
 
 }  // namespace jaxscope::jax::scipy::linalg
