@@ -15,6 +15,22 @@ namespace jnp = jax::numpy;
 using jax::Array;
 using Map = std::map<std::string, Array>;
 
+TEST(SharedTraces, AMappedAxisWithoutANameIsNoOtherContext) {
+    int traces = 0;
+    const auto f = jax::jit([&](Array x) { return ++traces, x * 2.; });
+    f(jnp::ones({}));
+    jax::vmap(f)(jnp::ones({2}));
+    jax::vmap([&](Array row) { return jax::vmap(f)(row); })(jnp::ones({2, 2}));
+    EXPECT_EQ(traces, 1);
+    int others = 0;
+    const auto remat = jax::checkpoint([&](Array x) { return ++others, x * 2.; });
+    remat(jnp::ones({}));
+    jax::vmap(remat)(jnp::ones({2}));
+    EXPECT_EQ(others, 1);
+    jax::vmap(f, {.axis_name = "i"})(jnp::ones({2}));
+    EXPECT_EQ(traces, 2);
+}
+
 TEST(SharedTraces, WhoeverJitsIt) {
     static int traces = 0;
     const auto f = [](Array x) { return ++traces, jnp::sin(x) * 2; };

@@ -96,7 +96,8 @@ std::uint64_t trace_context() { return jitted_scope(); }
 void context_changed() {
     std::size_t h = default_precision().empty() ? 0 : std::hash<std::string>{}(default_precision());
     if (jit_disabled()) h = hash_mix(h, 1);
-    for (const Axis& a : axes()) h = hash_mix(hash_mix(h, std::hash<std::string>{}(a.name)), static_cast<std::size_t>(a.size));
+    for (const Axis& a : axes())  // one without a name, nobody can ask for
+        if (!a.name.empty()) h = hash_mix(hash_mix(h, std::hash<std::string>{}(a.name)), static_cast<std::size_t>(a.size));
     jitted_scope() = h;
 }
 
