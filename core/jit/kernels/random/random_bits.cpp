@@ -32,10 +32,12 @@ namespace threefry_kernels {
 }  // namespace threefry_kernels
 
 Pair threefry(Pair key, Pair x) {
-    threefry_kernels::any_processor::hash<std::uint32_t, 1>(key, &x.first, &x.second);
+    std::uint32_t words[3][1] = {{key.first}, {key.second}, {}};
+    threefry_kernels::any_processor::hash<std::uint32_t, 1, 1>(words, &x.first, &x.second);
     return x;
 }
 void threefry(Pair key, Pairs& x) { JAXSCOPE_ON_THIS_PROCESSOR(threefry_kernels, hash_pairs(key, x)); }
+void threefry(const Pairs& keys, Pairs& x) { JAXSCOPE_ON_THIS_PROCESSOR(threefry_kernels, hash_each(keys, x)); }
 
 Pairs counters(std::int64_t first) {
     Pairs x;

@@ -21,6 +21,8 @@ struct Pairs {
     alignas(64) std::array<std::uint32_t, kCount> first, second;
 };
 void threefry(Pair key, Pairs& x);
+/// Each by its own key.
+void threefry(const Pairs& keys, Pairs& x);
 
 /// The hash of counters 0 .. n-1 as JAX's threefry_2x32 pairs them: the first half with the second half, a 0 behind an odd number.
 void hash_halves(Pair key, std::int64_t n, std::uint32_t* out);

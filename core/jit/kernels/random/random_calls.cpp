@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <limits>
 
 #include "base/checked.h"
 #include "ir/types/element.h"
@@ -24,6 +25,46 @@ Pair key_at(const void* keys, std::int64_t i) {
 /// Words of a key: two of fry; four of rbg, which hold two of fry's, and of unsafe_rbg.
 std::int64_t key_words(DType d) { return byte_size(d) / 4; }
 
+constexpr double kWorkOfBlock = 400;
+/// put(i, hash) for each i of [0, n): of pair(i) by key(i), many side by side.
+template <class Key, class Each, class Put>
+void hash_each(int threads, std::int64_t n, const Key& key, const Each& pair, const Put& put) {
+    constexpr std::int64_t kFew = 4;
+    if (n <= kFew) {
+        for (std::int64_t i = 0; i < n; ++i) put(i, threefry(key(i), pair(i)));
+        return;
+    }
+    const std::int64_t blocks = (n + Pairs::kCount - 1) / Pairs::kCount;
+    parallel_for(threads, blocks, kWorkOfBlock * static_cast<double>(blocks), [&](std::int64_t begin, std::int64_t end) {
+        Pairs keys{}, x{};
+        for (std::int64_t b = begin; b < end; ++b) {
+            const std::int64_t first = b * Pairs::kCount, count = std::min(Pairs::kCount, n - first);
+            for (std::int64_t i = 0; i < count; ++i) {
+                const auto at = static_cast<std::size_t>(i);
+                const Pair k = key(first + i), p = pair(first + i);
+                keys.first[at] = k.first, keys.second[at] = k.second, x.first[at] = p.first, x.second[at] = p.second;
+            }
+            threefry(keys, x);
+            for (std::int64_t i = 0; i < count; ++i)
+                put(first + i, Pair{x.first[static_cast<std::size_t>(i)], x.second[static_cast<std::size_t>(i)]});
+        }
+    });
+}
+/// Counters 0 to `each` - 1 of each of many keys. Numbers of 32 bits divide in a third of the time.
+template <class Put>
+void hash_counters(int threads, const void* keys, std::int64_t count, std::int64_t each, const Put& put) {
+    const auto with = [&]<class Number>(Number n) {
+        hash_each(
+            threads, count * each, [&](std::int64_t i) { return key_at(keys, static_cast<std::int64_t>(static_cast<Number>(i) / n)); },
+            [&](std::int64_t i) { return counter(static_cast<std::int64_t>(static_cast<Number>(i) % n)); }, put);
+    };
+    if (count == 1)
+        return hash_each(
+            threads, each, [&](std::int64_t) { return key_at(keys, 0); }, counter, put);
+    if (count * each <= std::numeric_limits<std::uint32_t>::max()) return with(static_cast<std::uint32_t>(each));
+    with(static_cast<std::uint64_t>(each));
+}
+
 class RandomBits final : public LibraryCall {
 public:
     explicit RandomBits(const Op& op) : op_(op) {
@@ -44,8 +85,9 @@ public:
 private:
     /// Blocks of counters of all keys.
     void partitionable(const void* keys, std::byte* out) const {
+        if (each_ < Pairs::kCount)
+            return hash_counters(threads, keys, keys_, each_, [&](std::int64_t i, Pair y) { put(out + i * width_, y); });
         const std::int64_t blocks = (each_ + Pairs::kCount - 1) / Pairs::kCount;
-        constexpr double kWorkOfBlock = 400;
         parallel_for(threads, keys_ * blocks, kWorkOfBlock * static_cast<double>(keys_ * blocks),
                      [&](std::int64_t begin, std::int64_t end) {
                          for (std::int64_t b = begin; b < end; ++b) {
@@ -55,15 +97,6 @@ private:
                      });
     }
     void block(Pair key, std::int64_t first, std::int64_t count, std::byte* out) const {
-        constexpr std::int64_t kFew = 4;
-        const auto put = [&](std::int64_t i, Pair y) {
-            const std::uint64_t bits = width_ == 8 ? static_cast<std::uint64_t>(y.first) << 32 | y.second : y.first ^ y.second;
-            std::memcpy(out + i * width_, &bits, static_cast<std::size_t>(width_));  // little-endian: the low bytes
-        };
-        if (count <= kFew) {
-            for (std::int64_t i = 0; i < count; ++i) put(i, threefry(key, counter(first + i)));
-            return;
-        }
         Pairs x = counters(first);
         threefry(key, x);
         if (width_ == 4) {
@@ -71,7 +104,12 @@ private:
             std::memcpy(out, x.first.data(), static_cast<std::size_t>(4 * count));
             return;
         }
-        for (std::int64_t i = 0; i < count; ++i) put(i, {x.first[static_cast<std::size_t>(i)], x.second[static_cast<std::size_t>(i)]});
+        for (std::int64_t i = 0; i < count; ++i)
+            put(out + i * width_, {x.first[static_cast<std::size_t>(i)], x.second[static_cast<std::size_t>(i)]});
+    }
+    void put(std::byte* to, Pair y) const {
+        const std::uint64_t bits = width_ == 8 ? static_cast<std::uint64_t>(y.first) << 32 | y.second : y.first ^ y.second;
+        std::memcpy(to, &bits, static_cast<std::size_t>(width_));  // little-endian: the low bytes
     }
     void original(Pair key, std::byte* out, std::uint32_t* words) const {
         hash_halves(key, words_, words);
@@ -94,6 +132,9 @@ public:
     explicit RandomSplit(const Op& op) : op_(op) {}
     void run(void* const* in, void* const* out, void*) const override {
         const std::int64_t keys = op_.in[0]->size(), n = keys ? op_.out[0]->size() / keys : 0, pairs = key_words(op_.in[0]->dtype) / 2;
+        auto* target = static_cast<std::byte*>(out[0]);
+        if (pairs == 1 && op_.context->threefry_partitionable)
+            return hash_counters(threads, in[0], keys, n, [&](std::int64_t i, Pair y) { std::memcpy(target + 8 * i, &y, 8); });
         for (std::int64_t k = 0; k < keys; ++k)
             for (std::int64_t i = 0; i < n; ++i)
                 for (std::int64_t half = 0; half < pairs; ++half) {
@@ -146,39 +187,61 @@ public:
     explicit RandomFoldIn(const Op& op) : op_(op), hash_(BitAlgorithm::Philox, {op.in[1]->size(), kUnsafeRows, 4}, 4) {}
     void run(void* const* in, void* const* out, void*) const override {
         const std::int64_t n = op_.out[0]->size(), words = key_words(op_.in[0]->dtype);
+        auto* target = static_cast<std::byte*>(out[0]);
+        if (words == 2) {
+            const Place key(op_.in[0]->shape, op_.out[0]->shape), datum(op_.in[1]->shape, op_.out[0]->shape);
+            const DType type = op_.in[1]->dtype;
+            return hash_each(
+                threads, n, [&](std::int64_t i) { return key_at(in[0], key(i)); },
+                [&](std::int64_t i) {
+                    return Pair{0, word(type, in[1], datum(i))};
+                },
+                [&](std::int64_t i, Pair y) { std::memcpy(target + 8 * i, &y, 8); });
+        }
         for (std::int64_t i = 0; i < n; ++i) {
-            const std::int64_t key = stretched(op_.in[0]->shape, i), data = stretched(op_.in[1]->shape, i);
+            const std::int64_t key = Place(op_.in[0]->shape, op_.out[0]->shape)(i), data = Place(op_.in[1]->shape, op_.out[0]->shape)(i);
             auto* to = static_cast<std::uint32_t*>(out[0]) + words * i;
             if (op_.in[0]->dtype == DType::KeyUnsafeRbg)
                 unsafe(static_cast<const std::uint32_t*>(in[0]) + words * key, in[1], data, to);
             else
                 for (std::int64_t half = 0; half < words / 2; ++half) {
-                    const Pair y = threefry(key_at(in[0], words / 2 * key + half), {0, word(in[1], data)});
+                    const Pair y = threefry(key_at(in[0], words / 2 * key + half), {0, word(op_.in[1]->dtype, in[1], data)});
                     std::memcpy(to + 2 * half, &y, 8);
                 }
         }
     }
 
 private:
-    std::uint32_t word(const void* data, std::int64_t i) const { return static_cast<std::uint32_t>(integer_at(op_.in[1]->dtype, data, i)); }
+    static std::uint32_t word(DType d, const void* data, std::int64_t i) {
+        if (d == DType::S32 || d == DType::U32) return static_cast<const std::uint32_t*>(data)[i];
+        return static_cast<std::uint32_t>(integer_at(d, data, i));
+    }
     /// The key with the last of ten rows that the datum generates; one generator, seeded by the first datum, makes the rows of all.
     void unsafe(const std::uint32_t* key, const void* data, std::int64_t i, std::uint32_t* to) const {
-        const std::array<std::uint32_t, 4> seed{0, word(data, 0), 0, word(data, 0)};
+        const std::array<std::uint32_t, 4> seed{0, word(op_.in[1]->dtype, data, 0), 0, word(op_.in[1]->dtype, data, 0)};
         const std::int64_t row = 4 * (kUnsafeRows * i + kUnsafeRows - 1);
         hash_.fill(BitGenerator::state_of(seed.data()), row, row + 4, to);
         for (std::size_t k = 0; k < 4; ++k) to[k] ^= key[k];
     }
-    /// Which element of an operand of shape `from` stands for element `i` of the result: scalars and dimensions of 1 are stretched.
-    std::int64_t stretched(const Dims& from, std::int64_t i) const {
-        const Dims& to = op_.out[0]->shape;
-        std::int64_t at = 0, stride = 1;
-        for (std::size_t d = from.size(); d-- > 0;) {
-            if (from[d] != 1) at += i % to[d] * stride;
-            stride *= from[d];
-            i /= to[d];
+    /// Which element of an operand of shape `from` stands for an element of the result: scalars and dimensions of 1 are stretched.
+    class Place {
+    public:
+        Place(const Dims& from, const Dims& to) : from_(from), to_(to), one_(element_count(from) == 1), same_(from == to) {}
+        std::int64_t operator()(std::int64_t i) const {
+            if (one_ || same_) return one_ ? 0 : i;
+            std::int64_t at = 0, stride = 1;
+            for (std::size_t d = from_.size(); d-- > 0;) {
+                if (from_[d] != 1) at += i % to_[d] * stride;
+                stride *= from_[d];
+                i /= to_[d];
+            }
+            return at;
         }
-        return at;
-    }
+
+    private:
+        const Dims &from_, &to_;
+        bool one_, same_;
+    };
     Op op_;
     BitGenerator hash_;
 };
