@@ -16,7 +16,7 @@ std::string text(const Dims& d) { return Shape(d).str(); }
 bool some_below(const Dims& d, std::int64_t least) {
     return std::ranges::any_of(d, [least](std::int64_t n) { return n < least; });
 }
-/// JAX counts pairs among what it was given, which may be none; of dimensions one by one the first that breaks a rule breaks it for all.
+/// Does a pair, dimension by dimension, break a rule?
 template <class Breaks>
 bool some_place(const Dims& a, const Dims& b, const Breaks& breaks) {
     for (std::size_t d = 0; d < std::min(a.size(), b.size()); ++d)

@@ -124,14 +124,14 @@ def test_many_operands_joined(cli, tmp_path, threads):
 
 
 def test_loops_written_out(cli, tmp_path):
-    """Short bodies that the program wants unrolled whole: forwards and backwards, carries that come back, stacked results, gradients."""
+    """Short bodies that the program wants unrolled whole, or by half: forwards and backwards, carries that come back, stacked results, gradients."""
     xs, w = jnp.asarray(R.randn(7, 60).astype(np.float32)), jnp.asarray(R.randn(60).astype(np.float32))
 
     def f(xs, w):
         out = []
         for reverse in (False, True):
             step = lambda c, x: ((c[1], jnp.sin(c[0]) + w * x[0]), (c[0] * x[1], x[0]))  # noqa: E731
-            out.append(lax.scan(step, (w, w * 2), (xs, jnp.arange(7.)), length=7, reverse=reverse, unroll=7))
+            out += [lax.scan(step, (w, w * 2), (xs, jnp.arange(7.)), length=7, reverse=reverse, unroll=u) for u in (7, 4)]
             loss = lambda v: (lax.scan(lambda c, x: (jnp.cos(c) * x, c), v, xs, reverse=reverse, unroll=16)[0] ** 2).sum()  # noqa: E731
             out.append(jax.value_and_grad(loss)(w))
         out.append(lax.scan(lambda c, _: (c * w, None), w, None, length=5, unroll=5))

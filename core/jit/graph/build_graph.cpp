@@ -351,13 +351,13 @@ private:
         return out;
     }
 
-    /// A scan all of whose turns the program wants written out, as XLA then compiles them: a few element-wise steps, which fuse. Of
-    /// larger bodies the loop is kept, and with it what it keeps apart.
+    /// A scan whose turns the program wants written out, all or half of them at a time, as XLA then compiles them: a few element-wise
+    /// steps, which fuse. Of larger bodies the loop is kept, and with it what it keeps apart.
     static bool written_out(const Op& op) {
         constexpr std::int64_t kMostTurns = 32, kMostEquations = 8;
         const auto& p = op.as<ScanParams>();
         const auto* unroll = p.unroll.get<std::int64_t>();
-        if (!unroll || *unroll < 2 || p.length < 1 || p.length > std::min(*unroll, kMostTurns)) return false;
+        if (!unroll || *unroll < 2 || p.length < 1 || p.length > std::min(2 * std::min(*unroll, kMostTurns), kMostTurns)) return false;
         const std::vector<Eqn>& body = p.jaxpr.jaxpr->eqns;
         return std::ssize(body) <= kMostEquations &&
                std::all_of(body.begin(), body.end(), [](const Eqn& e) { return e.prim->flow == Flow::Straight && e.prim->lower; });

@@ -19,11 +19,9 @@ namespace jaxscope::exec {
 
 namespace {
 
-/// An element in 64 bits (keys of up to 32), or in two words.
+/// A key of 64 bits and the position of its element. Shorter ones stand in one word.
 struct Wide {
-    std::uint64_t key;
-    std::uint64_t position;
-    friend bool operator<(const Wide& a, const Wide& b) { return a.key != b.key ? a.key < b.key : a.position < b.position; }
+    std::uint64_t key, position;
 };
 
 /// Bits of `Bits`' width that order as the numbers do: -0 equals 0, and so do denormals, which XLA flushes before it compares (those of
@@ -110,14 +108,20 @@ T* radix_sort(T* from, T* spare, std::int64_t n, int bits, const Key& key) {
     }
     return from;
 }
-/// Of elements that order as their keys and, where these are equal, as they stand; keys are `most` at most.
+/// Stable. `most`: of all keys.
 template <class T, class Key>
 T* sort_by_key(T* from, T* spare, std::int64_t n, std::uint64_t most, const Key& key) {
     constexpr std::int64_t kWorthPass = 10;  // elements, measured
     const int bits = std::bit_width(most);
     if (bits == 0) return from;
     if (n >= kWorthPass * ((bits + digit_bits(n) - 1) / digit_bits(n))) return radix_sort(from, spare, n, bits, key);
-    std::sort(from, from + n);
+    for (std::int64_t i = 1; i < n; ++i) {
+        const T element = from[i];
+        const auto own = key(element);
+        std::int64_t at = i;
+        for (; at > 0 && key(from[at - 1]) > own; --at) from[at] = from[at - 1];
+        from[at] = element;
+    }
     return from;
 }
 
@@ -129,9 +133,10 @@ struct Range {
     std::uint64_t width() const { return most - least; }
 };
 
-/// Calls use(which) where element which(i) of `n` is the i-th by key_at(element). `scratch`: kPlacesBytes<Bits> an element.
+/// Scratch memory of order_by, for each element.
 template <class Bits>
 constexpr std::int64_t kPlacesBytes = sizeof(Bits) == 8 ? 32 : 16;
+/// Calls use(which) where element which(i) of `n` is the i-th by key_at(element).
 template <class Bits, class KeyAt, class Use>
 void order_by(std::int64_t n, char* scratch, const KeyAt& key_at, const Use& use) {
     Range<Bits> range;
@@ -213,32 +218,38 @@ private:
 template <class Bits>
 class PackedSort final : public SortOfLines {
 public:
-    PackedSort(const Op& op, int axis, const Order<Bits>& order) : SortOfLines(op, axis, kPlacesBytes<Bits>), order_(order) {}
+    PackedSort(const Op& op, int axis, const Order<Bits>& order)
+        : SortOfLines(op, axis, op.in.size() == 1 ? 2 * std::int64_t{sizeof(Bits)} : kPlacesBytes<Bits>), order_(order) {}
 
 private:
     void sort_line(void* const* in, void* const* out, std::int64_t first, char* scratch) const override {
         const Bits* keys = static_cast<const Bits*>(in[0]) + first;
-        if (widths_.size() == 1 && sort_numbers(keys, static_cast<Bits*>(out[0]) + first, scratch)) return;
+        if (widths_.size() == 1) return sort_numbers(keys, static_cast<Bits*>(out[0]) + first, scratch);
         order_by<Bits>(
             shape_.length, scratch, [&](std::int64_t i) { return order_.key(keys[i * shape_.inner]); },
             [&](const auto& which) { gather(widths_, in, out, shape_, first, which); });
     }
-    /// Numbers that nothing follows, without their places; false where equal ones differ, which stay in their order.
-    bool sort_numbers(const Bits* in, Bits* out, char* scratch) const {
+    /// Numbers that nothing follows, without their places: as keys where each has its own, else as they are.
+    void sort_numbers(const Bits* in, Bits* out, char* scratch) const {
         const std::int64_t n = shape_.length;
-        Bits* keys = reinterpret_cast<Bits*>(scratch);
+        Bits* all = reinterpret_cast<Bits*>(scratch);
         Range<Bits> range;
         bool alone = true;
         for (std::int64_t i = 0; i < n; ++i) {
             const Bits b = in[i * shape_.inner];
             alone &= order_.alone(b);
-            keys[i] = order_.key(b);
-            range.add(keys[i]);
+            all[i] = order_.key(b);
+            range.add(all[i]);
         }
-        if (!alone) return false;
-        keys = sort_by_key(keys, keys + n, n, range.width(), [&](Bits key) { return static_cast<Bits>(key - range.least); });
-        for (std::int64_t i = 0; i < n; ++i) out[i * shape_.inner] = order_.number(keys[i]);
-        return true;
+        const auto from_least = [&](Bits key) { return static_cast<Bits>(key - range.least); };
+        if (alone) {
+            all = sort_by_key(all, all + n, n, range.width(), from_least);
+            for (std::int64_t i = 0; i < n; ++i) out[i * shape_.inner] = order_.number(all[i]);
+            return;
+        }
+        for (std::int64_t i = 0; i < n; ++i) all[i] = in[i * shape_.inner];
+        all = sort_by_key(all, all + n, n, range.width(), [&](Bits b) { return from_least(order_.key(b)); });
+        for (std::int64_t i = 0; i < n; ++i) out[i * shape_.inner] = all[i];
     }
     Order<Bits> order_;
 };

@@ -120,10 +120,11 @@ public:
     }
     void run(void* const* in, void* const* out, void* scratch) const override {
         const int n = this->rows_;
-        EigArguments<T> x = arguments();
-        this->place_work(x, scratch);
-        x.vl = this->place(scratch, vl_), x.vr = this->place(scratch, vr_);
-        for (std::int64_t b = 0; b < this->batch_ && n > 0; ++b) {
+        if (n == 0) return;
+        this->each_matrix(scratch, [&](std::int64_t b, void* own) {
+            EigArguments<T> x = arguments();
+            this->place_work(x, own);
+            x.vl = this->place(own, vl_), x.vr = this->place(own, vr_);
             const T* from = static_cast<const T*>(in[0]) + b * this->size();
             this->to_columns(from, n, n, x.a);
             const bool failed = !all_finite(from, this->size()) || geev(x) != 0;
@@ -132,7 +133,7 @@ public:
             if (failed) this->fill_nan(w, n);
             if (left_) store(x, x.vl, failed, static_cast<Complex*>(out[1]) + b * this->size());
             if (right_) store(x, x.vr, failed, static_cast<Complex*>(out[left_ ? 2 : 1]) + b * this->size());
-        }
+        });
     }
 
 private:
@@ -174,10 +175,11 @@ public:
     }
     void run(void* const* in, void* const* out, void* scratch) const override {
         const int n = this->rows_;
-        SchurArguments<T> x = arguments();
-        this->place_work(x, scratch);
-        x.vs = this->place(scratch, vs_);
-        for (std::int64_t b = 0; b < this->batch_ && n > 0; ++b) {
+        if (n == 0) return;
+        this->each_matrix(scratch, [&](std::int64_t b, void* own) {
+            SchurArguments<T> x = arguments();
+            this->place_work(x, own);
+            x.vs = this->place(own, vs_);
             const T* from = static_cast<const T*>(in[0]) + b * this->size();
             this->to_columns(from, n, n, x.a);
             if (!all_finite(from, this->size()) || gees(x) != 0) {
@@ -186,7 +188,7 @@ public:
             }
             this->to_rows(x.a, n, n, static_cast<T*>(out[0]) + b * this->size());
             if (vectors_) this->to_rows(x.vs, n, n, static_cast<T*>(out[1]) + b * this->size());
-        }
+        });
     }
 
 private:

@@ -276,8 +276,8 @@ public:
     explicit Lu(const Op& op) : MatrixCall<T>(op) { copy_ = this->reserve_numbers(this->size()); }
     void run(void* const* in, void* const* out, void* scratch) const override {
         const int m = this->rows_, n = this->cols_, k = std::min(m, n);
-        T* a = this->place(scratch, copy_);
-        for (std::int64_t b = 0; b < this->batch_; ++b) {
+        this->each_matrix(scratch, [&](std::int64_t b, void* own) {
+            T* a = this->place(own, copy_);
             auto* pivots = this->template matrix<std::int32_t>(out[1], b, k);
             this->to_columns(this->template matrix<const T>(static_cast<const void*>(in[0]), b, this->size()), m, n, a);
             if (!all_finite(a, this->size()))
@@ -287,7 +287,7 @@ public:
             for (int i = 0; i < k; ++i) --pivots[i];
             permutation_of(pivots, k, this->template matrix<std::int32_t>(out[2], b, m), m);
             this->to_rows(a, m, n, this->template matrix<T>(out[0], b, this->size()));
-        }
+        });
     }
 
 private:
@@ -330,18 +330,18 @@ public:
     }
     void run(void* const* in, void* const* out, void* scratch) const override {
         const int n = this->rows_;
-        T* a = this->place(scratch, copy_);
-        for (std::int64_t b = 0; b < this->batch_ && n > 0; ++b) {
+        if (n == 0) return;
+        this->each_matrix(scratch, [&](std::int64_t b, void* own) {
+            T* a = this->place(own, copy_);
             Real<T>* w = static_cast<Real<T>*>(out[1]) + b * n;
             this->to_columns(this->template matrix<const T>(static_cast<const void*>(in[0]), b, this->size()), n, n, a);
-            if (heevd(EighArguments<T>{uplo_, n, a, w, this->place(scratch, work_), work_size_,
-                                       this->template place<Real<T>>(scratch, real_), real_size_,
-                                       this->template place<int>(scratch, integers_), integers_size_})) {
+            if (heevd(EighArguments<T>{uplo_, n, a, w, this->place(own, work_), work_size_, this->template place<Real<T>>(own, real_),
+                                       real_size_, this->template place<int>(own, integers_), integers_size_})) {
                 this->fill_nan(a, this->size());
                 this->fill_nan(w, n);
             }
             this->to_rows(a, n, n, this->template matrix<T>(out[0], b, this->size()));
-        }
+        });
     }
 
 private:
@@ -378,20 +378,20 @@ public:
     }
     void run(void* const* in, void* const* out, void* scratch) const override {
         const int m = this->rows_, n = this->cols_;
-        SvdArguments<T> x = arguments(static_cast<char*>(scratch));
-        x.work = this->place(scratch, work_), x.size = work_size_;
-        for (std::int64_t b = 0; b < this->batch_; ++b) {
+        this->each_matrix(scratch, [&](std::int64_t b, void* own) {
+            SvdArguments<T> x = arguments(static_cast<char*>(own));
+            x.work = this->place(own, work_), x.size = work_size_;
             this->to_columns(this->template matrix<const T>(static_cast<const void*>(in[0]), b, this->size()), m, n, x.a);
             x.s = static_cast<Real<T>*>(out[0]) + b * rank_;
             if (rank_ > 0 && gesdd(x)) {
                 this->fill_nan(x.s, rank_);
                 if (job_ != 'N') this->fill_nan(x.u, std::int64_t{m} * u_cols_), this->fill_nan(x.vt, std::int64_t{v_rows_} * n);
             }
-            if (job_ == 'N') continue;
+            if (job_ == 'N') return;
             if (rank_ == 0) identity(x.u, u_cols_), identity(x.vt, v_rows_);
             this->to_rows(x.u, m, u_cols_, static_cast<T*>(out[1]) + b * m * u_cols_);
             this->to_rows(x.vt, v_rows_, n, static_cast<T*>(out[2]) + b * v_rows_ * n);
-        }
+        });
     }
 
 private:

@@ -8,6 +8,7 @@
 
 #include "base/checked.h"
 #include "jit/kernels/library.h"
+#include "jit/kernels/threads/parallel.h"
 
 // What calls of LAPACK share: matrices are copied to column order and back; copies and workspace stand in the arena.
 namespace jaxscope::exec {
@@ -39,9 +40,19 @@ public:
         rows_ = small(s[s.size() - 2]), cols_ = small(s.back());
         for (std::size_t d = 0; d + 2 < s.size(); ++d) batch_ = checked_mul(batch_, s[d]);
     }
-    std::int64_t scratch_bytes() const override { return bytes_; }
+    std::int64_t scratch_bytes() const override { return checked_mul(bytes_, sharers()); }
 
 protected:
+    /// fn(number of a matrix, scratch memory) for each of the batch; threads share it, each with memory of its own, where matrices are
+    /// small: for large ones LAPACK has threads itself.
+    template <class Fn>
+    void each_matrix(void* scratch, const Fn& fn) const {
+        constexpr double kWorkOfNumber = 20;  // for each row or column
+        const double work = kWorkOfNumber * static_cast<double>(batch_ * size()) * std::min(rows_, cols_);
+        parallel_shares(work < kParallelWork ? 1 : sharers(), batch_, 1, [&](int thread, std::int64_t begin, std::int64_t end) {
+            for (std::int64_t b = begin; b < end; ++b) fn(b, static_cast<void*>(static_cast<char*>(scratch) + thread * bytes_));
+        });
+    }
     std::int64_t reserve(std::int64_t bytes) {
         const std::int64_t at = bytes_;
         bytes_ = checked_add(bytes_, checked_align(std::max<std::int64_t>(bytes, 1), 64));
@@ -70,6 +81,10 @@ protected:
         std::fill_n(p, n, U(std::numeric_limits<Real<U>>::quiet_NaN()));
     }
     std::int64_t size() const { return std::int64_t{rows_} * cols_; }
+    int sharers() const {
+        constexpr std::int64_t kSmall = 128 * 128;
+        return size() <= kSmall && batch_ >= threads ? std::max(1, threads) : 1;
+    }
 
     Op op_;
     int rows_ = 0, cols_ = 0;

@@ -72,14 +72,14 @@ public:
     }
     void run(void* const* in, void* const* out, void* scratch) const override {
         const int m = this->rows_, n = this->cols_;
-        T *a = this->place(scratch, copy_), *tau = this->place(scratch, tau_), *work = this->place(scratch, work_);
-        for (std::int64_t b = 0; b < this->batch_; ++b) {
+        this->each_matrix(scratch, [&](std::int64_t b, void* own) {
+            T *a = this->place(own, copy_), *tau = this->place(own, tau_), *work = this->place(own, work_);
             this->to_columns(this->template matrix<const T>(static_cast<const void*>(in[0]), b, this->size()), m, n, a);
             const bool finite = all_finite(a, this->size());
             if (part_ == Part::Product)
                 std::copy_n(static_cast<const T*>(in[1]) + b * k_, k_, tau);
             else if (pivoting_)
-                pivoted(a, tau, work, scratch, static_cast<std::int32_t*>(out[2]) + b * n);
+                pivoted(a, tau, work, own, static_cast<std::int32_t*>(out[2]) + b * n);
             else if (part_ == Part::Hessenberg)
                 reduce(this->template matrix<const T>(static_cast<const void*>(in[0]), b, this->size()), a, tau, work);
             else if (!finite)
@@ -89,7 +89,7 @@ public:
             if (part_ == Part::Reflectors || part_ == Part::Hessenberg) {
                 this->to_rows(a, m, n, this->template matrix<T>(out[0], b, this->size()));
                 std::copy_n(tau, k_, static_cast<T*>(out[1]) + b * k_);
-                continue;
+                return;
             }
             if (part_ == Part::Qr) store_r(a, static_cast<T*>(out[1]) + b * q_cols_ * n);
             if (!finite)
@@ -97,7 +97,7 @@ public:
             else if (m > 0 && q_cols_ > 0)
                 ungqr(m, q_cols_, k_, a, tau, work, work_size_);
             this->to_rows(a, m, q_cols_, this->template matrix<T>(out[0], b, std::int64_t{m} * q_cols_));
-        }
+        });
     }
 
 private:

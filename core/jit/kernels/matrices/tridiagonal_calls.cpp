@@ -46,10 +46,10 @@ public:
     }
     void run(void* const* in, void* const* out, void* scratch) const override {
         const int n = this->rows_, columns = this->cols_;
-        T *l = this->place(scratch, diagonals_[0]), *d = this->place(scratch, diagonals_[1]), *u = this->place(scratch, diagonals_[2]);
-        T* x = this->place(scratch, right_);
         if (this->size() == 0) return;
-        for (std::int64_t b = 0; b < this->batch_; ++b) {
+        this->each_matrix(scratch, [&](std::int64_t b, void* own) {
+            T *l = this->place(own, diagonals_[0]), *d = this->place(own, diagonals_[1]), *u = this->place(own, diagonals_[2]);
+            T* x = this->place(own, right_);
             const auto diagonal = [&](std::size_t k) { return static_cast<const T*>(in[k]) + b * n; };
             std::copy_n(diagonal(0) + 1, n - 1, l);
             std::copy_n(diagonal(1), n, d);
@@ -57,7 +57,7 @@ public:
             this->to_columns(static_cast<const T*>(in[3]) + b * this->size(), n, columns, x);
             if (gtsv(n, columns, l, d, u, x) != 0) this->fill_nan(x, this->size());
             this->to_rows(x, n, columns, static_cast<T*>(out[0]) + b * this->size());
-        }
+        });
     }
 
 private:
@@ -102,8 +102,8 @@ public:
     }
     void run(void* const* in, void* const* out, void* scratch) const override {
         const int n = this->rows_;
-        T* a = this->place(scratch, copy_);
-        for (std::int64_t b = 0; b < this->batch_; ++b) {
+        this->each_matrix(scratch, [&](std::int64_t b, void* own) {
+            T* a = this->place(own, copy_);
             this->to_columns(static_cast<const T*>(in[0]) + b * this->size(), n, n, a);
             const Reduction<T> x{uplo_,
                                  n,
@@ -111,11 +111,11 @@ public:
                                  static_cast<Real<T>*>(out[1]) + b * n,
                                  static_cast<Real<T>*>(out[2]) + b * (n - 1),
                                  static_cast<T*>(out[3]) + b * (n - 1),
-                                 this->place(scratch, work_),
+                                 this->place(own, work_),
                                  size_};
             sytrd(x);
             this->to_rows(a, n, n, static_cast<T*>(out[0]) + b * this->size());
-        }
+        });
     }
 
 private:
