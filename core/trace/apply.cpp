@@ -54,8 +54,8 @@ LiteralRef literal_of(const Operand& x) {
             return make_literal(AvalRef(DType::Bool, {}), std::int64_t{x.boolean});
         case Operand::Kind::integer:
             if (x.integer < INT32_MIN || x.integer > INT32_MAX)
-                refuse_at(x.where, ErrorCode::BadUsage,
-                          fmt::format("OverflowError: Python int {} too large to convert to int32", x.integer), "give it as a float");
+                refuse_at(x.where, ErrorCode::BadUsage, fmt::format("Python int {} too large to convert to int32", x.integer),
+                          "give it as a float");
             return make_literal(AvalRef(DType::S32, {}, true), x.integer);
         case Operand::Kind::complex:
             return make_literal(AvalRef(DType::C64, {}, true), std::complex<double>(x.parts[0], x.parts[1]));

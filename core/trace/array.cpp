@@ -168,10 +168,9 @@ Bytes halved(const void* data, std::size_t count, const Where& where) {
         std::memcpy(&wide, static_cast<const std::byte*>(data) + i * sizeof wide, sizeof wide);
         const auto narrow = static_cast<To>(wide);
         if (std::is_integral_v<From> && static_cast<From>(narrow) != wide)
-            detail::refuse_at(
-                where, ErrorCode::BadUsage,
-                fmt::format("OverflowError: Python int {} too large to convert to {}", wide, std::is_signed_v<From> ? "int32" : "uint32"),
-                "numbers of JAX have 32 bits: give it as a float");
+            detail::refuse_at(where, ErrorCode::BadUsage,
+                              fmt::format("Python int {} too large to convert to {}", wide, std::is_signed_v<From> ? "int32" : "uint32"),
+                              "numbers of JAX have 32 bits: give it as a float");
         std::memcpy(out.data() + i * sizeof narrow, &narrow, sizeof narrow);
     }
     return out;

@@ -104,7 +104,7 @@ def test_pairs_trace_and_compute_as_jax(cases):
 
 def texts(kind):
     out = subprocess.run([DRIVER, kind], capture_output=True, text=True, check=True, timeout=300).stdout
-    for part in out.split("== ")[1:]:
+    for part in re.split(r"^== ", out, flags=re.M)[1:]:
         python, _, text = part.partition("\n")
         yield python, text.removesuffix("\n")
 

@@ -225,7 +225,7 @@ void refuse_outside(const std::vector<double>& values, D type) {
     const double most = std::ldexp(1., below_zero ? bits - 1 : bits), least = below_zero ? -most : 0;
     for (const double v : values)
         if (v < least || v >= most + (bits == 64 ? 1 : 0))
-            throw Error(ErrorCode::BadUsage, fmt::format("OverflowError: Python integer {:.0f} out of bounds for {}", v, info(type).name))
+            throw Error(ErrorCode::BadUsage, fmt::format("Python integer {:.0f} out of bounds for {}", v, info(type).name))
                 .advise("name a type that holds it, or give it as a float");
 }
 Array of_numbers(const Nested& root, const dtype* type) {

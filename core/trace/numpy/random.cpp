@@ -107,8 +107,7 @@ Array split(const Operand& k, const Shape& num) {
 }
 Array fold_in(const Operand& k, const Operand& data) {
     if (data.kind == Operand::Kind::integer && (data.integer < 0 || data.integer > std::numeric_limits<std::uint32_t>::max()))
-        detail::refuse_at(data.where, ErrorCode::BadUsage,
-                          fmt::format("OverflowError: Python integer {} out of bounds for uint32", data.integer),
+        detail::refuse_at(data.where, ErrorCode::BadUsage, fmt::format("Python integer {} out of bounds for uint32", data.integer),
                           "fold in what is 0 or more");
     return apply1({k, data}, [](Builder& b, const Values& v) {
         const Value key = detail::key_operand(b, "fold_in", v[0]);

@@ -103,8 +103,8 @@ Array norm(const Operand& x, const Order& ord, const Reduction& over) {
             along.push_back(over.axis.given ? detail::axis_in(over.axis.axes[k], rank) : static_cast<std::int64_t>(k));
         if (axes != 1 && axes != 2)
             throw refuse(
-                fmt::format("Improper number of axes for norm: axis={}. Pass one axis to compute vector-norms, or two axes to compute "
-                            "matrix-norms.",
+                fmt::format("Improper number of axes for norm: axis={}. Pass one axis to compute a vector-norm, or two axes to compute a "
+                            "matrix-norm.",
                             Shape(along).str()));
         if (axes == 2) detail::check_distinct_axes(along, "axis");
         const std::string key = fmt::format("{} {} {} {}", name, ord.value, Shape(along).str(), over.keepdims);
