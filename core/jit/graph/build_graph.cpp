@@ -357,7 +357,7 @@ private:
         constexpr std::int64_t kMostTurns = 32, kMostEquations = 8;
         const auto& p = op.as<ScanParams>();
         const auto* unroll = p.unroll.get<std::int64_t>();
-        if (!unroll || *unroll < 2 || p.length < 1 || p.length > std::min(2 * std::min(*unroll, kMostTurns), kMostTurns)) return false;
+        if (!unroll || *unroll < 2 || p.length < 1 || p.length > kMostTurns || (p.length + 1) / 2 > *unroll) return false;
         const std::vector<Eqn>& body = p.jaxpr.jaxpr->eqns;
         return std::ssize(body) <= kMostEquations &&
                std::all_of(body.begin(), body.end(), [](const Eqn& e) { return e.prim->flow == Flow::Straight && e.prim->lower; });

@@ -13,8 +13,8 @@
 #include "jit/kernels/axes/axis_shape.h"
 #include "jit/kernels/threads/parallel.h"
 
-// Sorting by keys of the machine's types: the key's bits, turned so that they order as unsigned numbers, with the position of the element.
-// What is equal then orders by position, so every sort is stable; operands are gathered by the positions.
+// Sorting by keys of the machine's types: the key's bits, turned so that they order as unsigned numbers. Every sort is stable. Operands are
+// gathered by the positions that go with the keys; one operand that is its own key needs none.
 namespace jaxscope::exec {
 
 namespace {

@@ -188,24 +188,23 @@ public:
     void run(void* const* in, void* const* out, void*) const override {
         const std::int64_t n = op_.out[0]->size(), words = key_words(op_.in[0]->dtype);
         auto* target = static_cast<std::byte*>(out[0]);
-        if (words == 2) {
-            const Place key(op_.in[0]->shape, op_.out[0]->shape), datum(op_.in[1]->shape, op_.out[0]->shape);
-            const DType type = op_.in[1]->dtype;
+        const Place key_of(op_.in[0]->shape, op_.out[0]->shape), datum_of(op_.in[1]->shape, op_.out[0]->shape);
+        const DType type = op_.in[1]->dtype;
+        if (words == 2)
             return hash_each(
-                threads, n, [&](std::int64_t i) { return key_at(in[0], key(i)); },
+                threads, n, [&](std::int64_t i) { return key_at(in[0], key_of(i)); },
                 [&](std::int64_t i) {
-                    return Pair{0, word(type, in[1], datum(i))};
+                    return Pair{0, word(type, in[1], datum_of(i))};
                 },
                 [&](std::int64_t i, Pair y) { std::memcpy(target + 8 * i, &y, 8); });
-        }
         for (std::int64_t i = 0; i < n; ++i) {
-            const std::int64_t key = Place(op_.in[0]->shape, op_.out[0]->shape)(i), data = Place(op_.in[1]->shape, op_.out[0]->shape)(i);
+            const std::int64_t key = key_of(i), data = datum_of(i);
             auto* to = static_cast<std::uint32_t*>(out[0]) + words * i;
             if (op_.in[0]->dtype == DType::KeyUnsafeRbg)
                 unsafe(static_cast<const std::uint32_t*>(in[0]) + words * key, in[1], data, to);
             else
                 for (std::int64_t half = 0; half < words / 2; ++half) {
-                    const Pair y = threefry(key_at(in[0], words / 2 * key + half), {0, word(op_.in[1]->dtype, in[1], data)});
+                    const Pair y = threefry(key_at(in[0], words / 2 * key + half), {0, word(type, in[1], data)});
                     std::memcpy(to + 2 * half, &y, 8);
                 }
         }
