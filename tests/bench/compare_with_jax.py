@@ -1,10 +1,10 @@
 """jaxscope beside JAX, in turn, on one program: how long the residual table takes, and execution time and memory of the step.
 
   PYTHONPATH=app/capture python tests/bench/compare_with_jax.py [FILE.py ...] [--jaxscope build/release/jaxscope] [--rounds 5]
-  PYTHONPATH=app/capture python tests/bench/compare_with_jax.py --programs shared|untuned|further|later|fresh|wild|shifts|operators|loops [--only NAME,...] [--seconds 0.5] [--threads N]
+  PYTHONPATH=app/capture python tests/bench/compare_with_jax.py --programs shared|untuned|further|later|fresh|wild|shifts|operators|functions|loops [--only NAME,...] [--seconds 0.5] [--threads N]
 
 The second form runs the twenty programs of programs.py, the thirty of programs_untuned.py, the thirteen of programs_further.py, the ten of
-programs_later.py, the thirty of programs_fresh*.py, the 47 of programs_wild*.py, the twelve of programs_shifts.py, the single operators of programs_operators.py (over 600, by type) or the loops of little work of
+programs_later.py, the thirty of programs_fresh*.py, the 47 of programs_wild*.py, the twelve of programs_shifts.py, the single operators of programs_operators.py (over 600, by type), the functions of programs_functions.py by name, or the loops of little work of
 programs_loops*.py on their real values, compares the results too, and prints execution, compilation, the first run and temporaries. Prints ratios
 (jaxscope / JAX, lower is better): machines are noisy, single times mean little.
 """
@@ -27,7 +27,8 @@ from jax.ad_checkpoint import print_saved_residuals
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 TABLES = {"shared": "programs", "untuned": "programs_untuned", "further": "programs_further", "later": "programs_later",
           "fresh": "programs_fresh programs_fresh_models programs_fresh_layers", "operators": "programs_operators",
-          "loops": "programs_loops programs_loops_more", "wild": "programs_wild programs_wild_science", "shifts": "programs_shifts"}
+          "loops": "programs_loops programs_loops_more", "wild": "programs_wild programs_wild_science", "shifts": "programs_shifts",
+          "functions": "programs_functions"}
 
 
 def load(path: pathlib.Path) -> dict:

@@ -16,10 +16,14 @@ bool one_at_a_time() {
 
 }  // namespace
 
+bool lapack_takes_turns() {
+    static const bool turns = one_at_a_time();
+    return turns;
+}
+
 LapackLock::LapackLock() {
-    static const bool needed = one_at_a_time();
     static std::mutex mutex;
-    if (needed) lock_ = std::unique_lock(mutex);
+    if (lapack_takes_turns()) lock_ = std::unique_lock(mutex);
 }
 
 }  // namespace jaxscope::exec

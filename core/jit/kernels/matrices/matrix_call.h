@@ -8,6 +8,7 @@
 
 #include "base/checked.h"
 #include "jit/kernels/library.h"
+#include "jit/kernels/matrices/lapack_lock.h"
 #include "jit/kernels/threads/parallel.h"
 
 // What calls of LAPACK share: matrices are copied to column order and back; copies and workspace stand in the arena.
@@ -83,7 +84,7 @@ protected:
     std::int64_t size() const { return std::int64_t{rows_} * cols_; }
     int sharers() const {
         constexpr std::int64_t kSmall = 128 * 128;
-        return size() <= kSmall && batch_ >= threads ? std::max(1, threads) : 1;
+        return size() <= kSmall && batch_ >= threads && !lapack_takes_turns() ? std::max(1, threads) : 1;
     }
 
     Op op_;
